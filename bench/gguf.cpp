@@ -12,13 +12,15 @@ Case gguf(std::string_view kind, bool token) {
     struct Data {
         std::shared_ptr<const Model> model;
         std::vector<std::int32_t> ids, ids_so_far;
+        Bytes file;
         std::string text;
         std::shared_ptr<const Trace> read, trace;
         Tensor logits;
     };
     const auto data = std::make_shared<Data>();
     Bytes file = gguf_file(kind);
-    const std::span<const std::byte> bytes = file;  // where they stay, in the model
+    data->file = file;  // the others take it; the model puts its own into another order
+    const std::span<const std::byte> bytes = data->file;
     ModelFiles files{};
     files.weights["seeded.gguf"] = std::move(file);
     data->model = *Model::load(std::move(files));

@@ -95,8 +95,8 @@ void Panels::pack_transposed(ConstMatrix b) {
 
 void Panels::pack(const WeightView& weight, Range columns) {
     resize(weight.in, columns.size());
-    const auto widen = [&](Index first_element, Index count, float* to) {
-        convert_to_f32(weight.dtype, weight.data, first_element, {to, static_cast<std::size_t>(count)});
+    const auto widen = [&](Index row, Index first, Index count, float* to) {
+        read_row(weight, row, first, {to, static_cast<std::size_t>(count)});
     };
 
     std::array<float, 64> run;
@@ -105,7 +105,7 @@ void Panels::pack(const WeightView& weight, Range columns) {
         for (Index k = 0; k < depth_; ++k)
             for (Index first = 0; first < cols_; first += std::ssize(run)) {
                 const Index count = std::min(std::ssize(run), cols_ - first);
-                widen(k * weight.out + columns.begin + first, count, run.data());
+                widen(k, columns.begin + first, count, run.data());
                 for (Index c = 0; c < count; c += panel_width)
                     std::copy_n(run.data() + c, std::min(panel_width, count - c),
                                 panel((first + c) / panel_width) + k * panel_width);
@@ -116,7 +116,7 @@ void Panels::pack(const WeightView& weight, Range columns) {
     for (Index first = 0; first < depth_; first += std::ssize(run)) {
         const Index count = std::min(std::ssize(run), depth_ - first);
         for (Index column = 0; column < cols_; ++column) {
-            widen((columns.begin + column) * weight.in + first, count, run.data());
+            widen(columns.begin + column, first, count, run.data());
             float* to = panel(column / panel_width) + first * panel_width + column % panel_width;
             for (Index k = 0; k < count; ++k) to[k * panel_width] = run[static_cast<std::size_t>(k)];
         }

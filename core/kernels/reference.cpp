@@ -96,11 +96,10 @@ void activate(Activation activation, std::span<float> x) {
 
 void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
             MatrixView<float> y) {
+    const bool out_in = weight.layout == WeightView::Layout::out_in;
     const auto element = [&](Index in, Index out) {
-        const Index at =
-            weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
         float value = 0;
-        convert_to_f32(weight.dtype, weight.data, at, {&value, 1});
+        read_row(weight, out_in ? out : in, out_in ? in : out, {&value, 1});
         return static_cast<double>(value);
     };
     for (Index i = 0; i < x.rows; ++i)

@@ -6,21 +6,10 @@
 #include <string_view>
 
 #include "tensor/activation.hpp"
-#include "tensor/dtype.hpp"
 #include "tensor/tensor.hpp"
+#include "tensor/weights.hpp"
 
 namespace attn {
-
-// A weight matrix as it is stored in its file: [in, out] ("Conv1D", GPT-2) or [out, in] (nn.Linear), any
-// float type, also in blocks (tensor/blocks.hpp), which lie along its rows.
-struct WeightView {
-    enum class Layout { in_out, out_in };
-    const std::byte* data = nullptr;  // little-endian, row-major, any alignment
-    DType dtype = DType::f32;         // f32, f16, bf16 or one in blocks
-    Index in = 0;
-    Index out = 0;
-    Layout layout = Layout::out_in;
-};
 
 // exp and its sum are computed in this type ("softmax_precision" of the ONNX Attention operator).
 enum class SoftmaxPrecision { f32, f64, f16, bf16 };

@@ -302,11 +302,12 @@ std::vector<float> projected_value_norms(const Record& record, Index head, const
     // The head's rows of W_O, [d_v, d_out], are widened.
     Tensor own({d_v, w_o.out});
     if (w_o.layout == WeightView::Layout::in_out) {
-        convert_to_f32(w_o.dtype, w_o.data, first * w_o.out, own.values());
+        for (Index b = 0; b < d_v; ++b)
+            read_row(w_o, first + b, 0, {own.matrix().row(b), static_cast<std::size_t>(w_o.out)});
     } else {
         std::vector<float> row(static_cast<std::size_t>(d_v));
         for (Index out = 0; out < w_o.out; ++out) {
-            convert_to_f32(w_o.dtype, w_o.data, out * w_o.in + first, row);
+            read_row(w_o, out, first, row);
             for (Index b = 0; b < d_v; ++b) own.matrix()(b, out) = row[static_cast<std::size_t>(b)];
         }
     }

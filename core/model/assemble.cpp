@@ -27,13 +27,8 @@ class Assembly {
 
     WeightView matrix(const std::string& name, WeightView::Layout layout) const {
         const Weight& weight = *model_.weight(name);
-        const bool in_first = layout == WeightView::Layout::in_out;
-        if (weight.transposed) layout = out_in;
-        return {.data = weight.bytes.data(),
-                .dtype = weight.dtype,
-                .in = weight.shape[in_first ? 0 : 1],
-                .out = weight.shape[in_first ? 1 : 0],
-                .layout = layout};
+        const WeightView rows = stored_rows(weight);
+        return layout == WeightView::Layout::in_out && !weight.transposed ? transposed(rows) : rows;
     }
     std::optional<WeightView> table(Part part) const {
         const WeightRule* found = rule(part);
@@ -92,11 +87,9 @@ class Assembly {
 
 // A linear of some of the outputs, which share the memory of the weights: [out, in].
 Linear outputs(const Linear& all, Index first, Index count) {
-    Linear part{.name = all.name, .weight = all.weight, .bias = {}};
+    Linear part{.name = all.name, .weight = rows(all.weight, {first, first + count}), .bias = {}};
     part.first_out = first;
     part.bias_name = all.bias_name;
-    part.weight.data += bytes_of(all.weight.dtype, first * all.weight.in);
-    part.weight.out = count;
     if (all.bias.size() > 0)
         part.bias = Tensor({count}, all.bias.values().subspan(static_cast<std::size_t>(first),
                                                               static_cast<std::size_t>(count)));

@@ -63,7 +63,7 @@ void look_up(const WeightView& table, std::span<const std::int32_t> ids, MatrixV
     const auto width = static_cast<std::size_t>(table.in);
     for (Index row = 0; row < out.rows; ++row) {
         const Index id = ids[static_cast<std::size_t>(row)];
-        convert_to_f32(table.dtype, table.data, id * table.in, {out.row(row), width});
+        read_row(table, id, 0, {out.row(row), width});
     }
 }
 
@@ -82,11 +82,7 @@ void apply(const Kernels& kernels, const LinearView& linear, ConstMatrix x, Matr
 }
 
 void input_gradient(const Kernels& kernels, const WeightView& weight, ConstMatrix dy, MatrixView<float> dx) {
-    using enum WeightView::Layout;
-    WeightView transposed = weight;
-    std::swap(transposed.in, transposed.out);
-    transposed.layout = weight.layout == in_out ? out_in : in_out;
-    kernels.linear(dy, transposed, {}, Activation::none, dx);
+    kernels.linear(dy, transposed(weight), {}, Activation::none, dx);
 }
 
 MatrixView<float> columns(MatrixView<float> m, Index first, Index count) {
@@ -296,8 +292,7 @@ Tensor head_input(const Kernels& kernels, const Network& network, ConstMatrix no
 void head_logits(const Kernels& kernels, const Network& network, Range outputs, ConstMatrix input,
                  MatrixView<float> logits) {
     LinearView part = network.head;
-    part.weight.data += bytes_of(part.weight.dtype, outputs.begin * part.weight.in);
-    part.weight.out = outputs.size();
+    part.weight = rows(part.weight, outputs);
     if (!part.bias.empty())
         part.bias = part.bias.subspan(static_cast<std::size_t>(outputs.begin),
                                       static_cast<std::size_t>(outputs.size()));

@@ -14,9 +14,8 @@ std::vector<double> DoubleRun::gain_of(const Norm& norm) const {
     std::vector<double> gain;
     for (const float each : norm.gain.values()) gain.push_back(static_cast<double>(each));
     if (const Weight* weight = norm.adds_one ? model_.weight(norm.name + ".weight") : nullptr) {
-        std::vector<float> stored(gain.size());
-        convert_to_f32(weight->dtype, weight->bytes.data(), 0, stored);
-        for (std::size_t i = 0; i < gain.size(); ++i) gain[i] = 1 + static_cast<double>(stored[i]);
+        const Tensor stored = to_tensor(*weight);
+        for (std::size_t i = 0; i < gain.size(); ++i) gain[i] = 1 + static_cast<double>(stored.values()[i]);
     }
     return gain;
 }

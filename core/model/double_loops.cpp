@@ -8,11 +8,10 @@
 namespace attn {
 
 void read_row(const WeightView& weight, Index row, std::vector<double>& to) {
-    const Index width = weight.layout == WeightView::Layout::out_in ? weight.in : weight.out;
     // Not thread_local: the objects are compiled for threads, and programs without threads have no such
     // storage.
-    std::vector<float> stored(static_cast<std::size_t>(width));
-    convert_to_f32(weight.dtype, weight.data, row * width, stored);
+    std::vector<float> stored(static_cast<std::size_t>(weight.row_elements()));
+    read_row(weight, row, 0, stored);
     to.assign(stored.begin(), stored.end());
 }
 

@@ -6,8 +6,10 @@ namespace attn {
 
 namespace {
 
+// Where an element lies among those at `data`, row by row.
 Index place_in(const WeightView& weight, Index in, Index out) {
-    return weight.layout == WeightView::Layout::in_out ? in * weight.out + out : out * weight.in + in;
+    const bool by_output = weight.layout == WeightView::Layout::out_in;
+    return (weight.first_row + (by_output ? out : in)) * weight.row_elements() + (by_output ? in : out);
 }
 
 StoredAt stored_at(const Weight& weight, Index element) {
@@ -30,20 +32,21 @@ std::span<const float> row_of(const Tensor& tensor, Index row) {
 }  // namespace
 
 double element(const WeightView& weight, Index in, Index out) {
+    const bool by_output = weight.layout == WeightView::Layout::out_in;
     float value = 0;
-    convert_to_f32(weight.dtype, weight.data, place_in(weight, in, out), {&value, 1});
+    read_row(weight, by_output ? out : in, by_output ? in : out, {&value, 1});
     return static_cast<double>(value);
 }
 
 WeightBlock StoredAt::block() const {
-    const Index size = block_elements(weight->dtype);
-    return take_apart(weight->dtype, weight->bytes.subspan(bytes_of(weight->dtype, element / size * size),
-                                                           bytes_of(weight->dtype, size)));
+    const WeightView rows = stored_rows(*weight);
+    return block_of(rows, element / rows.in, element % rows.in);
 }
 
 float StoredAt::value() const {
+    const WeightView rows = stored_rows(*weight);
     float value = 0;
-    convert_to_f32(weight->dtype, weight->bytes.data(), element, {&value, 1});
+    read_row(rows, element / rows.in, element % rows.in, {&value, 1});
     return value;
 }
 

@@ -20,7 +20,7 @@ double element(const WeightView& weight, Index in, Index out);
 struct StoredAt {
     const Weight* weight = nullptr;  // null: it is in no file
     std::size_t byte = 0;
-    Index element = 0;  // where it lies in the weight's bytes
+    Index element = 0;  // which it is among the weight's, row by row
 
     bool in_block() const { return block_elements(weight->dtype) > 1; }
     Index place_in_block() const { return element % block_elements(weight->dtype); }

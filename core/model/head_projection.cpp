@@ -14,13 +14,13 @@ HeadProjection::Part projection_part(const Model& model, Stage stage, Index laye
     part.weight.out = width;
     if (!part.bias.empty()) part.bias = part.bias.subspan(begin, count);
     if (all.layout == WeightView::Layout::out_in) {
-        part.weight.data += bytes_of(all.dtype, first.out * all.in);
+        part.weight = rows(all, {first.out, first.out + width});
         return part;
     }
     part.copied.resize(static_cast<std::size_t>(all.in) * count);
     for (Index row = 0; row < all.in; ++row)
-        convert_to_f32(all.dtype, all.data, row * all.out + first.out,
-                       std::span(part.copied).subspan(static_cast<std::size_t>(row) * count, count));
+        read_row(all, row, first.out,
+                 std::span(part.copied).subspan(static_cast<std::size_t>(row) * count, count));
     return part;
 }
 

@@ -7,6 +7,7 @@
 
 #include "io/gguf_model.hpp"
 #include "io/quote.hpp"
+#include "kernels/workers.hpp"
 #include "model/families.hpp"
 #include "model/network.hpp"
 #include "model/stored_model.hpp"
@@ -54,23 +55,30 @@ Result<Weight> check(const DeclaredWeight& declared, const StoredTensor& stored,
                   .transposed = stored.transposed};
 }
 
-// Counts NaN values: their bits, without the sign, are above those of infinity.
+// Counts values whose bits, without the sign, are above these.
 template <class Bits>
-std::int64_t count_nans(std::span<const std::byte> bytes, Bits infinity) {
+std::int64_t count_above(std::span<const std::byte> bytes, Bits least) {
     std::int64_t count = 0;
     for (std::size_t i = 0; i < bytes.size(); i += sizeof(Bits)) {
         Bits value;
         std::memcpy(&value, bytes.data() + i, sizeof value);
-        count += (value & (std::numeric_limits<Bits>::max() >> 1)) > infinity;
+        count += (value & (std::numeric_limits<Bits>::max() >> 1)) > least;
     }
     return count;
 }
 
-std::int64_t count_nans(DType dtype, std::span<const std::byte> bytes) {
-    switch (dtype) {
-        case DType::f16: return count_nans<std::uint16_t>(bytes, 0x7c00);
-        case DType::bf16: return count_nans<std::uint16_t>(bytes, 0x7f80);
-        default: return count_nans<std::uint32_t>(bytes, 0x7f800000);
+// NaN values are above infinity, which is above all that are finite.
+template <class Bits>
+void check_elements(Weight& weight, Bits infinity) {
+    weight.finite = count_above<Bits>(weight.bytes, static_cast<Bits>(infinity - 1)) == 0;
+    if (!weight.finite) weight.nan_count = count_above<Bits>(weight.bytes, infinity);
+}
+
+void check_elements(Weight& weight) {
+    switch (weight.dtype) {
+        case DType::f16: return check_elements<std::uint16_t>(weight, 0x7c00);
+        case DType::bf16: return check_elements<std::uint16_t>(weight, 0x7f80);
+        default: return check_elements<std::uint32_t>(weight, 0x7f800000);
     }
 }
 
@@ -78,7 +86,7 @@ std::int64_t count_nans(DType dtype, std::span<const std::byte> bytes) {
 void check_numbers(Weight& weight, std::vector<std::string>& notes) {
     const std::string tensor = "tensor " + quote(weight.name) + " holds ";
     if (block_elements(weight.dtype) == 1) {
-        weight.nan_count = count_nans(weight.dtype, weight.bytes);
+        check_elements(weight);
         if (weight.nan_count > 0)
             notes.push_back(tensor + std::to_string(weight.nan_count) +
                             (weight.nan_count == 1 ? " NaN value" : " NaN values"));
@@ -93,6 +101,7 @@ void check_numbers(Weight& weight, std::vector<std::string>& notes) {
         const WeightBlock block = take_apart(weight.dtype, bytes);
         for (std::size_t i = 0; i < block.elements; ++i) weight.nan_count += std::isnan(block.value(i));
     }
+    weight.finite = blocks == 0;
     if (blocks > 0)
         notes.push_back(tensor + std::to_string(blocks) +
                         (blocks == 1 ? " block whose scale is" : " blocks whose scales are") + " not finite");
@@ -110,6 +119,19 @@ void put_back_rows(const Weight& weight, std::span<std::byte> bytes) {
             std::memcpy(bytes.data() + static_cast<std::size_t>(i) * row,
                         as_stored.data() + static_cast<std::size_t>(weight.stored_row(i)) * row, row);
     }
+}
+
+// Puts a matrix [out, in] into panels; `bytes` are those of `weight`.
+void put_into_panels(Weight& weight, std::span<std::byte> bytes) {
+    constexpr Index panels_at_once = 32;
+    const Index rows = stored_rows(weight).out, panels = rows / panel_rows;
+    const std::size_t row = bytes.size() / static_cast<std::size_t>(rows);
+    for_each_block(panels, panels_at_once, [&](Range some) {
+        put_into_panels(weight.dtype, some.size() * panel_rows,
+                        bytes.subspan(static_cast<std::size_t>(some.begin * panel_rows) * row,
+                                      static_cast<std::size_t>(some.size() * panel_rows) * row));
+    });
+    weight.rows_in_panels = panels * panel_rows;
 }
 
 // Others than a family's own prefix are names of a program that wrapped the model.
@@ -192,10 +214,13 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
         model->weights_.push_back(std::move(*checked));
     }
     if (!absent.empty()) return missing(absent, *stored);
-    for (const Weight& weight : model->weights_)
-        if (weight.paired_rows > 0)
-            put_back_rows(weight, std::span(model->files_.find(weight.file)->second)
-                                      .subspan(weight.offset, weight.bytes.size()));
+    for (Weight& weight : model->weights_) {
+        // The model owns them.
+        const std::span bytes(const_cast<std::byte*>(weight.bytes.data()), weight.bytes.size());
+        if (weight.paired_rows > 0) put_back_rows(weight, bytes);
+        const bool by_output = weight.transposed || !lies_in_out(rules, weight.name);
+        if (weight.shape.size() == 2 && by_output) put_into_panels(weight, bytes);
+    }
     if (const auto names = unused(stored->tensors, declared, rules); !names.empty())
         model->notes_.push_back("not used by this architecture: " + joined(names, ", "));
     if (!model->config_.unknown_keys.empty())
@@ -244,8 +269,25 @@ const Weight* Model::weight(std::string_view name) const {
 
 Tensor to_tensor(const Weight& weight) {
     Tensor tensor(weight.shape);
-    convert_to_f32(weight.dtype, weight.bytes, tensor.values());
+    convert_to_f32(weight.dtype, bytes_in_rows(weight), tensor.values());
     return tensor;
+}
+
+Bytes bytes_in_rows(const Weight& weight) {
+    Bytes bytes(weight.bytes.begin(), weight.bytes.end());
+    if (weight.rows_in_panels == 0) return bytes;
+    put_into_rows(weight.dtype, stored_rows(weight).out, bytes);
+    return bytes;
+}
+
+WeightView stored_rows(const Weight& weight) {
+    const Index rows = weight.transposed ? weight.shape.back() : weight.shape.front();
+    return {.data = weight.bytes.data(),
+            .dtype = weight.dtype,
+            .in = *element_count(weight.shape) / rows,
+            .out = rows,
+            .rows_in_panels = weight.rows_in_panels,
+            .finite = weight.finite};
 }
 
 }  // namespace attn

@@ -13,9 +13,9 @@
 #include "io/gguf.hpp"
 #include "io/model_config.hpp"
 #include "model/eight_bits.hpp"
-#include "tensor/dtype.hpp"
 #include "tensor/result.hpp"
 #include "tensor/tensor.hpp"
+#include "tensor/weights.hpp"
 
 namespace attn {
 
@@ -40,7 +40,9 @@ struct Weight {
     std::string file;               // "model.safetensors"
     std::size_t offset = 0;         // where its first byte lies in that file
     std::span<const std::byte> bytes;
+    Index rows_in_panels = 0;  // the first rows of `bytes` lie in panels (tensor/weights.hpp)
     std::int64_t nan_count = 0;
+    bool finite = false;  // none of its numbers is infinite or NaN
     // How many rows of each head lie in the file in the pairs that RoPE rotates (0, d/2, 1, d/2 + 1, …); in
     // `bytes` they have been put into halves. 0: the rows lie as in the file.
     Index paired_rows = 0;
@@ -55,7 +57,8 @@ struct Weight {
 
 struct Network;  // model/network.hpp: the weights in the order in which a run uses them
 
-// A Model is immutable and owns its files' bytes. Weights keep their element type.
+// A Model is immutable and owns its files' bytes. Weights keep their element type and its bytes; matrices
+// [out, in] are put in place into the order in which products read them.
 class Model {
   public:
     // Fails with one sentence that names the file and the tensor: if JSON, safetensors or GGUF do not parse,
@@ -95,5 +98,9 @@ class Model {
 };
 
 Tensor to_tensor(const Weight& weight);  // widened to f32
+// The matrix as it is stored, by its rows: [rows, elements], whatever the axes are. A vector has rows of one.
+WeightView stored_rows(const Weight& weight);
+// The bytes with their rows one after the other, as a file has them.
+Bytes bytes_in_rows(const Weight& weight);
 
 }  // namespace attn

@@ -24,18 +24,13 @@ struct HeadOutput {
 };
 
 HeadOutput output_matrix(const WeightView& all, Index head, Index head_dim) {
-    HeadOutput out{{}, all};
-    out.weight.in = head_dim;
-    if (all.layout == WeightView::Layout::in_out) {
-        out.weight.data += bytes_of(all.dtype, head * head_dim * all.out);
-        return out;
-    }
-    out.storage = Tensor({all.out, head_dim});
+    const Index first = head * head_dim;
+    if (all.layout == WeightView::Layout::in_out) return {{}, rows(all, {first, first + head_dim})};
+    HeadOutput out{Tensor({all.out, head_dim}), {}};
     for (Index row = 0; row < all.out; ++row)
-        convert_to_f32(all.dtype, all.data, row * all.in + head * head_dim,
-                       {out.storage.matrix().row(row), static_cast<std::size_t>(head_dim)});
-    out.weight.data = reinterpret_cast<const std::byte*>(out.storage.data());
-    out.weight.dtype = DType::f32;
+        read_row(all, row, first, {out.storage.matrix().row(row), static_cast<std::size_t>(head_dim)});
+    out.weight = {
+        .data = reinterpret_cast<const std::byte*>(out.storage.data()), .in = head_dim, .out = all.out};
     return out;
 }
 

@@ -38,9 +38,11 @@ std::string heads_left_out(const TrainingValues& values) {
 Files hub_files(const TrainingRun& run, const TrainingView& view) {
     const std::string prefix(family_rules(view.model->config().family).prefixes.front());
     std::vector<TensorToWrite> tensors;
+    std::vector<Bytes> bytes;
+    bytes.reserve(view.model->weights().size());
     for (const Weight& weight : view.model->weights())
         tensors.push_back({weight.name == "lm_head.weight" ? weight.name : prefix + weight.name, weight.dtype,
-                           weight.shape, weight.bytes});
+                           weight.shape, bytes.emplace_back(bytes_in_rows(weight))});
     const TrainingData& data = run.data();
     return {{"config.json", config_json_of(run.plan(), data.vocabulary, view.step)},
             {"model.safetensors", write_safetensors(tensors, {{"format", "pt"}})},

@@ -164,7 +164,7 @@ void LogitGradient::add_row_of_head(std::int32_t token, float slope, std::span<f
     const Network& network = trace_->model()->network();
     const WeightView& weight = network.head.weight;
     std::vector<float> row(d_input.size());
-    convert_to_f32(weight.dtype, weight.data, token * weight.in, row);
+    read_row(weight, token, 0, row);
     if (network.logit_cap > 0) {  // d cap · tanh(z / cap) / dz = 1 − (logit / cap)²
         const Index at = loss_.row.value_or(trace_->tokens() - 1);
         const float share = trace_->logits({at, at + 1}, {token, token + 1}).data()[0] /

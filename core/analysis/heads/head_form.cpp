@@ -18,8 +18,7 @@ DenseMatrix matrix_of(const WeightView& weight, Range rows) {
     const Index lines = by_column ? weight.out : rows.size(), size = by_column ? rows.size() : weight.out;
     std::vector<float> line(static_cast<std::size_t>(size));
     for (Index i = 0; i < lines; ++i) {
-        convert_to_f32(weight.dtype, weight.data,
-                       by_column ? i * weight.in + rows.begin : (rows.begin + i) * weight.out, line);
+        read_row(weight, by_column ? i : rows.begin + i, by_column ? rows.begin : 0, line);
         for (Index j = 0; j < size; ++j)
             (by_column ? made(j, i) : made(i, j)) = static_cast<double>(line[static_cast<std::size_t>(j)]);
     }

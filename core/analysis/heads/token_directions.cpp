@@ -28,8 +28,9 @@ TokenDirections::TokenDirections(const WeightView& tokens, std::optional<NormVie
 void TokenDirections::read(Range tokens, std::span<float> rows) const {
     const Index width = tokens_.in;
     if (tokens_.layout == WeightView::Layout::out_in) {
-        convert_to_f32(tokens_.dtype, tokens_.data, tokens.begin * width,
-                       rows.first(static_cast<std::size_t>(tokens.size() * width)));
+        for (Index token = 0; token < tokens.size(); ++token)
+            read_row(tokens_, tokens.begin + token, 0,
+                     rows.subspan(static_cast<std::size_t>(token * width), static_cast<std::size_t>(width)));
     } else {
         for (Index token = 0; token < tokens.size(); ++token)
             for (Index b = 0; b < width; ++b)

@@ -1,33 +1,33 @@
-// The layouts of weights in blocks, taken apart 16 elements at a time as tensor/blocks.cpp does it. A value
-// is scale · quant, plus an offset where a block has any, in f32.
+// The layouts of weights in blocks, as they lie in panels (tensor/weights.hpp): vectors of words, each of
+// which has the same four bytes of another row. A value is scale · quant, plus an offset where a block has
+// any, in f32, as in tensor/blocks.cpp.
+//
+// Every function is a template over V, so that none is shared between instruction sets (lanes128.hpp).
 #pragma once
 
 #include "kernels/simd/lanes128.hpp"
 #include "kernels/simd/vector.hpp"
-#include "tensor/dtype.hpp"
+#include "tensor/weights.hpp"
 
 namespace attn::simd {
 
-[[gnu::always_inline]] inline Quants quants_at(const std::byte* p) {
-    Quants q;
-    __builtin_memcpy(&q, p, sizeof q);
-    return q;
-}
-
+// How many vectors the rows of a panel are.
 template <class V>
-[[gnu::always_inline]] inline V half_at(const std::byte* p) {
-    std::uint16_t bits;
-    __builtin_memcpy(&bits, p, sizeof bits);
-    return {V::Lanes::widen_f16(typename V::Halves{} + bits)};
+inline constexpr Index vectors = panel_rows / V::width;
+
+// A constant that the compiler cannot see through, as in Constants.
+template <class Words>
+[[gnu::always_inline]] inline Words kept(const Words& constant) {
+    const Words* p = &constant;
+    asm("" : "+r"(p));
+    return *p;
 }
 
-// Stores scale · quant of 16 signed quants, plus an offset if there is one.
-template <class V, class... Offset>
-[[gnu::always_inline]] inline void scale_quants(Quants q, V scale, float* to, Offset... offset) {
-    typename V::Floats values[16 / V::width];
-    V::Lanes::widen_quants(q, values);
-    for (Index i = 0; i < 16 / V::width; ++i)
-        ((scale * V{values[i]}) + ... + offset).store(to + i * V::width);
+// The bits of every byte that a number of one byte has.
+template <class V, unsigned number>
+[[gnu::always_inline]] inline typename V::Words bits_of_each(typename V::Words words) {
+    static constexpr typename V::Words bits = typename V::Words{} + 0x01010101u * number;
+    return words & kept(bits);
 }
 
 // Calls f<0>() to f<count − 1>(), so that shifts are by constants.
@@ -39,161 +39,245 @@ template <int count, class F>
     }
 }
 
-// 16 where the bit of an element is set, of 16 elements whose bits lie in two bytes.
-[[gnu::always_inline]] inline Quants fifth_bits(const std::byte* p) {
-    const Quants low = Quants{} + static_cast<std::uint8_t>(p[0]),
-                 high = Quants{} + static_cast<std::uint8_t>(p[1]),
-                 bytes = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21,
-                                                 22, 23);
-    constexpr Quants each{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-    return __builtin_bit_cast(Quants, (bytes & each) != 0) & 16;
+// ---- Quants -----------------------------------------------------------------------------------------------
+
+// quants<V, i>(p, group, j) are those of the inputs 16 (pattern · group + i) + 4 j and of the three after
+// them, a byte each, where `pattern` is how many sixteens of inputs go by before the shifts repeat, and p
+// is the panel's first block plus the vector's place among the rows. They are `larger` times too large. A
+// word of four bytes of each row follows the other words of its field in steps of the panel, and the fields
+// begin at sixteen times their places in a block.
+template <class V>
+[[gnu::always_inline]] inline typename V::Words words_at(const std::byte* p, Index byte, Index word) {
+    typename V::Words words;
+    __builtin_memcpy(&words, p + panel_rows * (byte + 4 * word), sizeof words);
+    return words;
 }
 
-// The part of a block that quants<V, i>(block) are, for elements 16 i to 16 i + 15; its scale is number i ·
-// parts / (elements / 16), and so is its offset.
+// The bits from `first` on of every byte that `number` has, moved to begin at `to`.
+template <class V, unsigned number, int first, int to = 0>
+[[gnu::always_inline]] inline typename V::Words bits_of_each(typename V::Words words) {
+    static constexpr typename V::Words bits = typename V::Words{} + 0x01010101u * (number << to);
+    if constexpr (first > to) words >>= first - to;
+    if constexpr (first < to) words <<= to - first;
+    return words & kept(bits);
+}
+
+// Less a number below 128 in each byte, whose bits must be fewer than seven.
+template <class V, unsigned number>
+[[gnu::always_inline]] inline typename V::Words less_in_each(typename V::Words words) {
+    static constexpr typename V::Words high = typename V::Words{} + 0x80808080u,
+                                       more = high - 0x01010101u * number;
+    return (words + kept(more)) ^ kept(high);
+}
+
+// The low nibbles are the first 16 inputs.
+template <class V, int i>
+[[gnu::always_inline]] inline typename V::Words nibbles_at(const std::byte* p, Index byte, Index j) {
+    return bits_of_each<V, 15, 4 * i>(words_at<V>(p, byte, j));
+}
+
+// Spreads four bits of 32 in a word to four bytes, as 16.
+template <class V, int i>
+[[gnu::always_inline]] inline typename V::Words fifth_bits(const std::byte* p, Index byte, Index j) {
+    const typename V::Words four = words_at<V>(p, byte, 0) >> static_cast<unsigned>(16 * i + 4 * j) & 15u;
+    return bits_of_each<V, 1, 4, 4>(four * (0x00204081u << 4));
+}
+
+// ---- Scales -----------------------------------------------------------------------------------------------
+
+// A number of each row. The scales of a panel's blocks are [part][rows].
+template <class V>
+struct OfRows {
+    V v[vectors<V>];
+
+    [[gnu::always_inline]] friend OfRows operator*(const OfRows& a, const OfRows& b) {
+        OfRows product;
+        for (Index i = 0; i < vectors<V>; ++i) product.v[i] = a.v[i] * b.v[i];
+        return product;
+    }
+    [[gnu::always_inline]] OfRows operator-() const {
+        OfRows negative;
+        for (Index i = 0; i < vectors<V>; ++i) negative.v[i] = V::zero() - v[i];
+        return negative;
+    }
+};
+
+template <class V>
+[[gnu::always_inline]] inline OfRows<V> halves_at(const std::byte* p, Index byte) {
+    OfRows<V> halves;
+    for (Index i = 0; i < vectors<V>; ++i)
+        halves.v[i] = V::load_f16(p + panel_rows * byte + i * V::width * 2);
+    return halves;
+}
+
+template <class V>
+[[gnu::always_inline]] inline Quants byte_at(const std::byte* p, Index byte) {
+    Quants q;
+    __builtin_memcpy(&q, p + panel_rows * byte, sizeof q);
+    return q;
+}
+
+template <class V>
+[[gnu::always_inline]] inline OfRows<V> rows_of(Quants signed_bytes) {
+    typename V::Floats values[vectors<V>];
+    V::Lanes::widen_quants(signed_bytes, values);
+    OfRows<V> wide;
+    for (Index i = 0; i < vectors<V>; ++i) wide.v[i] = {values[i]};
+    return wide;
+}
+
+// ---- Types ------------------------------------------------------------------------------------------------
+
+// `parts` of a block have scales of their own: input k is in part k · parts / elements.
 
 // Blocks of 32 begin with their scale, a half, and after it their offset, if they have one.
 template <Index size, bool offset>
 struct BlockOf32 {
-    static constexpr Index elements = 32, bytes = size, parts = 1;
+    static constexpr Index elements = 32, bytes = size, parts = 1, pattern = 2;
     static constexpr bool has_offsets = offset;
-};
+    static constexpr float larger = 1;
 
-// The low nibbles are the first 16 elements.
-template <int i>
-[[gnu::always_inline]] inline Quants nibbles_at(const std::byte* p) {
-    const Quants q = quants_at(p);
-    return i == 0 ? q & 15 : q >> 4;
-}
+    template <class V>
+    static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>* of_offsets) {
+        scale[0] = halves_at<V>(p, 0);
+        if constexpr (offset) of_offsets[0] = halves_at<V>(p, 2);
+    }
+};
 
 struct Q4_0 : BlockOf32<18, false> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return nibbles_at<i>(p + 2) - 8;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
+        return less_in_each<V, 8>(nibbles_at<V, i>(p, 2, j));
     }
 };
 
 struct Q4_1 : BlockOf32<20, true> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return nibbles_at<i>(p + 4);
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
+        return nibbles_at<V, i>(p, 4, j);
     }
 };
 
 struct Q5_0 : BlockOf32<22, false> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return (nibbles_at<i>(p + 6) | fifth_bits(p + 2 + 2 * i)) - 16;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
+        return less_in_each<V, 16>(nibbles_at<V, i>(p, 6, j) | fifth_bits<V, i>(p, 2, j));
     }
 };
 
 struct Q5_1 : BlockOf32<24, true> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return nibbles_at<i>(p + 8) | fifth_bits(p + 4 + 2 * i);
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
+        return nibbles_at<V, i>(p, 8, j) | fifth_bits<V, i>(p, 4, j);
     }
 };
 
 struct Q8_0 : BlockOf32<34, false> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return quants_at(p + 2 + 16 * i);
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
+        return words_at<V>(p, 2 + 16 * i, j);
     }
 };
 
 struct Iq4Nl : BlockOf32<18, false> {
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index, Index j) {
         constexpr Quants values = __builtin_bit_cast(
             Quants, SignedQuants{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113});
-        return V::Lanes::look_up(values, nibbles_at<i>(p + 2));
+        typename V::Words words = nibbles_at<V, i>(p, 2, j);
+        Quants sixteen[sizeof words / sizeof(Quants)];
+        __builtin_memcpy(sixteen, &words, sizeof words);
+        for (Quants& each : sixteen) each = V::Lanes::look_up(values, each);
+        __builtin_memcpy(&words, sixteen, sizeof words);
+        return words;
     }
 };
 
 // Blocks of 256 have scales, and perhaps offsets, of their parts.
 template <Index size, Index count, bool offset>
 struct BlockOf256 {
-    static constexpr Index elements = 256, bytes = size, parts = count;
+    static constexpr Index elements = 256, bytes = size, parts = count, pattern = 8;
     static constexpr bool has_offsets = offset;
+    static constexpr float larger = 1;
 };
 
 struct Q2K : BlockOf256<84, 16, true> {
     template <class V>
-    [[gnu::always_inline]] static void scales(const std::byte* p, float* scale, float* offset) {
-        const Quants both = quants_at(p);
-        scale_quants<V>(both & 15, half_at<V>(p + 80), scale);
-        scale_quants<V>(both >> 4, V::zero() - half_at<V>(p + 82), offset);
+    static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>* offset) {
+        const OfRows<V> d = halves_at<V>(p, 80), minus_dmin = -halves_at<V>(p, 82);
+        for (Index part = 0; part < parts; ++part) {
+            const Quants both = byte_at<V>(p, part);
+            scale[part] = d * rows_of<V>(both & 15);
+            offset[part] = minus_dmin * rows_of<V>(both >> 4);
+        }
     }
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        return quants_at(p + 16 + i / 8 * 32 + i % 2 * 16) >> (i % 8 / 2 * 2) & 3;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
+        return bits_of_each<V, 3, i / 2 * 2>(words_at<V>(p, 16 + 32 * group + i % 2 * 16, j));
     }
 };
 
 struct Q3K : BlockOf256<110, 16, false> {
     // The low nibbles of 8 bytes are the first 8 scales; two more bits of each lie in 4 bytes.
     template <class V>
-    [[gnu::always_inline]] static void scales(const std::byte* p, float* scale, float*) {
-        std::uint64_t nibbles;
-        std::uint32_t upper;
-        __builtin_memcpy(&nibbles, p + 96, sizeof nibbles);
-        __builtin_memcpy(&upper, p + 104, sizeof upper);
-        using Pair [[gnu::vector_size(16)]] = std::uint64_t;
-        using Four [[gnu::vector_size(16)]] = std::uint32_t;
-        const Quants four = __builtin_bit_cast(Quants, Pair{nibbles, nibbles >> 4}) & 15,
-                     two = __builtin_bit_cast(Quants, Four{upper, upper >> 2, upper >> 4, upper >> 6}) & 3;
-        scale_quants<V>((four | two << 4) - 32, half_at<V>(p + 108), scale);
+    static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>*) {
+        const OfRows<V> d = halves_at<V>(p, 108);
+        for (Index part = 0; part < parts; ++part) {
+            const Quants four = byte_at<V>(p, 96 + part % 8) >> (part < 8 ? 0 : 4) & 15,
+                         two = byte_at<V>(p, 104 + part % 4) >> static_cast<std::uint8_t>(part / 4 * 2) & 3;
+            scale[part] = d * rows_of<V>((four | two << 4) - 32);
+        }
     }
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        const Quants low = quants_at(p + 32 + i / 8 * 32 + i % 2 * 16) >> (i % 8 / 2 * 2) & 3,
-                     high = quants_at(p + i % 2 * 16) >> (i / 2) & 1;
-        return (low | high << 2) - 4;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
+        const auto low = bits_of_each<V, 3, i / 2 * 2>(words_at<V>(p, 32 + 32 * group + i % 2 * 16, j));
+        const typename V::Words all = words_at<V>(p, i % 2 * 16, j),
+                                high = bits_of_each<V, 1, i / 2, 2>(group == 0 ? all : all >> 4);
+        return less_in_each<V, 4>(low | high);
     }
 };
 
-// The eight scales and minima of 6 bits each that Q4_K and Q5_K keep in 12 bytes, times d and −dmin.
-template <class V>
-[[gnu::always_inline]] inline void six_bit_scales(const std::byte* p, V d, V minus_dmin, float* scale,
-                                                  float* offset) {
-    std::uint32_t a, b, c;
-    __builtin_memcpy(&a, p, sizeof a);
-    __builtin_memcpy(&b, p + 4, sizeof b);
-    __builtin_memcpy(&c, p + 8, sizeof c);
-    constexpr std::uint32_t six = 0x3f3f3f3f, four = 0x0f0f0f0f, two = 0x30303030;
-    using Four [[gnu::vector_size(16)]] = std::uint32_t;
-    const Four both{a & six, (c & four) | (a >> 2 & two), b & six, (c >> 4 & four) | (b >> 2 & two)};
-    float scales[16], offsets[16];
-    scale_quants<V>(__builtin_bit_cast(Quants, both), d, scales);
-    scale_quants<V>(__builtin_bit_cast(Quants, both), minus_dmin, offsets);
-    __builtin_memcpy(scale, scales, 8 * sizeof(float));
-    __builtin_memcpy(offset, offsets + 8, 8 * sizeof(float));
-}
-
+// The eight scales and minima are of 6 bits each, in 12 bytes.
 template <bool fifth>
 struct Q4OrQ5K : BlockOf256<fifth ? 176 : 144, 8, true> {
     template <class V>
-    [[gnu::always_inline]] static void scales(const std::byte* p, float* scale, float* offset) {
-        six_bit_scales<V>(p + 4, half_at<V>(p), V::zero() - half_at<V>(p + 2), scale, offset);
+    static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>* offset) {
+        const OfRows<V> d = halves_at<V>(p, 0), minus_dmin = -halves_at<V>(p, 2);
+        for (Index part = 0; part < 4; ++part) {
+            const Quants a = byte_at<V>(p, 4 + part), b = byte_at<V>(p, 8 + part),
+                         c = byte_at<V>(p, 12 + part);
+            scale[part] = d * rows_of<V>(a & 63);
+            offset[part] = minus_dmin * rows_of<V>(b & 63);
+            scale[part + 4] = d * rows_of<V>((c & 15) | (a >> 6) << 4);
+            offset[part + 4] = minus_dmin * rows_of<V>((c >> 4) | (b >> 6) << 4);
+        }
     }
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        Quants q = quants_at(p + (fifth ? 48 : 16) + i / 4 * 32 + i % 2 * 16) >> (i % 4 / 2 * 4) & 15;
-        if constexpr (fifth) q |= (quants_at(p + 16 + i % 2 * 16) >> (i / 2) & 1) << 4;
-        return q;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
+        const auto low = bits_of_each<V, 15, i % 4 / 2 * 4>(
+            words_at<V>(p, (fifth ? 48 : 16) + 32 * (2 * group + i / 4) + i % 2 * 16, j));
+        if constexpr (!fifth) return low;
+        const typename V::Words all = words_at<V>(p, 16 + i % 2 * 16, j),
+                                high = bits_of_each<V, 1, i / 2, 4>(group == 0 ? all : all >> 4);
+        return low | high;
     }
 };
 
+// Quants of six bits, less 32, are put into the upper bits of their bytes, where the sign is the highest.
 struct Q6K : BlockOf256<210, 16, false> {
+    static constexpr float larger = 4;
+
     template <class V>
-    [[gnu::always_inline]] static void scales(const std::byte* p, float* scale, float*) {
-        scale_quants<V>(quants_at(p + 192), half_at<V>(p + 208), scale);
+    static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>*) {
+        const OfRows<V> d = halves_at<V>(p, 208);
+        for (Index part = 0; part < parts; ++part) scale[part] = d * rows_of<V>(byte_at<V>(p, 192 + part));
     }
     template <class V, int i>
-    [[gnu::always_inline]] static Quants quants(const std::byte* p) {
-        const Quants four = quants_at(p + i / 8 * 64 + i % 4 * 16) >> (i % 8 / 4 * 4) & 15,
-                     two = quants_at(p + 128 + i / 8 * 32 + i % 2 * 16) >> (i % 8 / 2 * 2) & 3;
-        return (four | two << 4) - 32;
+    [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
+        static constexpr typename V::Words sign = typename V::Words{} + 0x80808080u;
+        const auto four = bits_of_each<V, 15, i / 4 * 4, 2>(words_at<V>(p, 64 * group + i % 4 * 16, j)),
+                   two = bits_of_each<V, 3, i / 2 * 2, 6>(words_at<V>(p, 128 + 32 * group + i % 2 * 16, j));
+        return (four | two) ^ kept(sign);
     }
 };
 

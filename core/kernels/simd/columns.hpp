@@ -2,16 +2,15 @@
 // sums after the other, as in a product of matrices.
 #pragma once
 
-#include "kernels/simd/tiles.hpp"
-#include "kernels/simd/widen.hpp"
+#include "kernels/simd/weight_panels.hpp"
 
 namespace attn::simd {
 
-// Adds x · rows of `groups` · width outputs to the sums. Blocks of width × width elements are transposed, so
-// that each output is summed in the order of its inputs.
+// The products of x with `groups` · width rows. Blocks of width × width elements are transposed, so that each
+// is summed in the order of its inputs.
 template <class V, int groups>
-void add_columns(const float* x, const float* rows, Index row_stride, Index depth, float* to) {
-    V sums[groups];
+[[gnu::always_inline]] inline void products_with_rows(const float* x, const float* rows, Index row_stride,
+                                                      Index depth, V (&sums)[groups]) {
     for (int g = 0; g < groups; ++g) sums[g] = V::zero();
     Index k = 0;
     for (; k + V::width <= depth; k += V::width)
@@ -26,18 +25,17 @@ void add_columns(const float* x, const float* rows, Index row_stride, Index dept
         for (int g = 0; g < groups; ++g) {
             V block[V::width];
             for (Index i = 0; i < V::width; ++i)
-                block[i] = V::load(rows + (g * V::width + i) * row_stride + k);
+                block[i] = V::load(rows + (g * V::width + i) * row_stride + k, depth - k);
             V::transpose(block);
             for (Index i = 0; i < V::width; ++i)
                 if (k + i < depth) sums[g] = V::fma(V::broadcast(x[k + i]), block[i], sums[g]);
         }
-    for (int g = 0; g < groups; ++g) (V::load(to + g * V::width) + sums[g]).store(to + g * V::width);
 }
 
-// Streams W [out, in] once: a few rows at a time are widened into a piece of the first-level cache, each a
-// block of inputs long.
-template <class V>
-void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
+// A few rows at a time are read into a piece of the first-level cache, each a block of inputs long:
+// read(row, inputs, to).
+template <class V, class Read>
+void add_vector_times_rows_of(const float* x, Read read, Range outputs, Index in, float* y) {
     constexpr int groups = V::width == 4 ? 4 : 2;
     constexpr Index together = groups * V::width;
     const Index stride = round_up(least(depth_block, in), V::width);
@@ -45,37 +43,47 @@ void add_vector_times_columns(const float* x, const WeightRows<V>& w, Range outp
     fill_zero(widened.data, together * stride);
     for (Index o = outputs.begin; o < outputs.end; o += together, y += together) {
         const Index count = least(together, outputs.end - o);
-        w.read({o, o + count}, in);
         float sums[together]{};
         for (Index k = 0; k < in; k += depth_block) {
-            const Index depth = least(depth_block, in - k);
-            for (Index i = 0; i < count; ++i) w.widening(w.at(o + i, k), depth, widened.data + i * stride);
-            add_columns<V, groups>(x + k, widened.data, stride, depth, sums);
+            const Range inputs{k, least(k + depth_block, in)};
+            for (Index i = 0; i < count; ++i) read(o + i, inputs, widened.data + i * stride);
+            V products[groups];
+            products_with_rows<V, groups>(x + k, widened.data, stride, inputs.size(), products);
+            for (int g = 0; g < groups; ++g) {
+                float* to = sums + g * V::width;
+                (V::load(to) + products[g]).store(to);
+            }
         }
         for (Index i = 0; i < count; ++i) y[i] += sums[i];
     }
 }
 
-// The same, in tiles where the type has any. Outputs that fill no tile, and tiles of halves that are not
-// finite, go the other way.
+inline void read_inputs(const WeightView& weight, Index output, Range inputs, float* to) {
+    read_row(weight, output, inputs.begin, {to, static_cast<std::size_t>(inputs.size())});
+}
+
+// The outputs of a matrix in panels, whose sums take the factors, and of its last rows, which lie in none.
 template <class V>
-void add_vector_times_tiles(const float* x, const WeightRows<V>& w, Range outputs, Index in, float* y) {
-    const Scratch scaled(in);
-    const AddTile add = add_tile_of<V>(w.dtype);
-    const float* factors = w.dtype == DType::f16 ? factors_of_halves<V>(x, in, scaled.data) : x;
-    Index o = outputs.begin;
-    if (add && factors)
-        for (; o + tile_outputs <= outputs.end; o += tile_outputs, y += tile_outputs) {
-            w.read({o, o + tile_outputs}, in);
-            for (Index k = 0; k < in; k += depth_block) {
-                const Index depth = least(depth_block, in - k);
-                if (add(factors + k, w.at(o, k), w.row_bytes, depth, y)) continue;
-                WeightRows<V> part = w;
-                part.data = w.at(0, k);
-                add_vector_times_columns<V>(x + k, part, {o, o + tile_outputs}, depth, y);
-            }
-        }
-    if (o < outputs.end) add_vector_times_columns<V>(x, w, {o, outputs.end}, in, y);
+void add_vector_times_panels(const float* x, const float* factors, const WeightView& weight,
+                             const WeightPanels<V>& panels, Range outputs, float* y) {
+    const Range stored{weight.first_row + outputs.begin, weight.first_row + outputs.end};
+    const Index end = least(stored.end, weight.rows_in_panels);
+    Index row = stored.begin;
+    while (row < end) {
+        constexpr int at_once = panels_at_once<V>;
+        const Index before = row % panel_rows, panel = row / panel_rows;
+        const int together = end - row + before > panel_rows * (at_once - 1) ? at_once : 1;
+        const Index count = least(panel_rows * together - before, end - row);
+        float sums[panel_rows * at_once]{};
+        for (Index k = 0; k < weight.in; k += depth_block)
+            panels.add(factors, panel, together, {k, least(k + depth_block, weight.in)}, sums);
+        for (Index i = 0; i < count; ++i) y[i] += sums[before + i];
+        row += count, y += count;
+    }
+    if (row < stored.end)
+        add_vector_times_rows_of<V>(
+            x, [&](Index o, Range inputs, float* to) { read_inputs(weight, o, inputs, to); },
+            {row - weight.first_row, outputs.end}, weight.in, y);
 }
 
 }  // namespace attn::simd

@@ -28,6 +28,7 @@ struct Lanes128 {
     using Ints [[gnu::vector_size(16)]] = std::int32_t;
     using Words [[gnu::vector_size(16)]] = std::uint32_t;
     using Halves [[gnu::vector_size(8)]] = std::uint16_t;
+    using SignedHalves [[gnu::vector_size(8)]] = std::int16_t;
 
     [[gnu::always_inline]] static Floats fma(Floats a, Floats b, Floats c) { return a * b + c; }
 
@@ -53,8 +54,6 @@ struct Lanes128 {
         return __builtin_bit_cast(Floats,
                                   __builtin_bit_cast(Words, value) | not_finite | ((bits & 0x8000u) << 16));
     }
-
-    using EightHalves [[gnu::vector_size(16)]] = std::uint16_t;
 
     // Widened in two steps, as the instructions of both machines do it.
     [[gnu::always_inline]] static void widen_quants(Quants quants, Floats* to) {

@@ -16,6 +16,7 @@ struct LanesAvx2 {
     using Ints [[gnu::vector_size(32)]] = std::int32_t;
     using Words [[gnu::vector_size(32)]] = std::uint32_t;
     using Halves [[gnu::vector_size(16)]] = std::uint16_t;
+    using SignedHalves [[gnu::vector_size(16)]] = std::int16_t;
 
     [[gnu::always_inline]] static Floats fma(Floats a, Floats b, Floats c) {
         return _mm256_fmadd_ps(a, b, c);

@@ -86,12 +86,12 @@ void vector_times_rows(ConstMatrix x, Stored<E> w, Index out, Store store) {
     });
 }
 
-// Computes x W for a vector x and a W [out, in].
-template <class V, class Store>
-void vector_times_columns(ConstMatrix x, const WeightRows<V>& w, Index out, Store store) {
+// Computes x W for a vector x and a W [out, in]: add(outputs, sums) adds some of them.
+template <class Add, class Store>
+void vector_times_columns(Index out, Add add, Store store) {
     for_each_block(out, vector_outputs, [&](Range outputs) {
         float sums[vector_outputs]{};
-        add_vector_times_tiles<V>(x.data, w, outputs, x.cols, sums);
+        add(outputs, sums);
         store({sums, 1, outputs.size(), outputs.size()}, 0, outputs.begin);
     });
 }
@@ -102,7 +102,20 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     const bool in_out = layout == WeightView::Layout::in_out;
     if (x.rows == 1) {
         if (in_out) return vector_times_rows<V>(x, w, out, store);
-        return vector_times_columns<V>(x, WeightRows<V>(w.data, E::dtype, w.row_stride), out, store);
+        return vector_times_columns(
+            out,
+            [&](Range outputs, float* sums) {
+                const auto read = [&](Index o, Range inputs, float* to) {
+                    const Stored<E> row = w.from(o, inputs.begin);
+                    for_each_vector<V>(inputs.size(), [&](Index i, Index count) {
+                        store_some(count == V::width ? row.template load<V>(0, i)
+                                                     : row.template load<V>(0, i, count),
+                                   to + i, count);
+                    });
+                };
+                add_vector_times_rows_of<V>(x.data, read, outputs, x.cols, sums);
+            },
+            store);
     }
     const auto pack_part = [&](Range columns, Range depths, float* to) {
         if (in_out)
@@ -113,35 +126,119 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
-// Computes x W for a W [in, out] whose rows are in blocks: a matrix [out, in] on the way back from outputs to
-// inputs.
-template <class V, class Store>
-void product_of_turned_blocks(ConstMatrix x, const WeightView& weight, Store store) {
-    const auto pack_part = [&](Range columns, Range depths, float* to) {
-        const Scratch widened(columns.size() * depths.size());
-        for (Index row = depths.begin; row < depths.end; ++row)
-            convert_to_f32(weight.dtype, weight.data, row * weight.out + columns.begin,
-                           {widened.data + (row - depths.begin) * columns.size(),
-                            static_cast<std::size_t>(columns.size())});
-        pack<V>(stored({widened.data, depths.size(), columns.size(), columns.size()}), depths.size(),
-                columns.size(), to);
-    };
-    multiply_in_blocks<V>(x, weight.out, pack_part, store);
+// Where element (depth, column) of a packed B lies.
+template <class V>
+constexpr Index packed_place(Index depth_of_b, Index depth, Index column) {
+    constexpr Index width = panel_width<V>;
+    return column / width * width * depth_of_b + depth * width + column % width;
 }
 
-// Computes x W for a W [out, in] whose rows are in blocks; depth_block is a whole number of blocks of every
-// type.
+// A panel by itself, [depth, 16].
+template <class V>
+WidenedPlace side_by_side(float* to) {
+    return {to, panel_rows, panel_width<V>};
+}
+
+// Packs a B whose columns are rows of weights: those of a W [out, in].
+template <class V>
+void pack_outputs(const WeightView& weight, const WeightPanels<V>& panels, Range outputs, Range inputs,
+                  float* to) {
+    const Index depth = inputs.size();
+    if (outputs.size() % panel_width<V> != 0)  // the columns beyond the last
+        fill_zero(to + packed_place<V>(depth, 0, outputs.size() / panel_width<V> * panel_width<V>),
+                  depth * panel_width<V>);
+    const Scratch wide(panel_rows * depth);
+    const Range stored{weight.first_row + outputs.begin, weight.first_row + outputs.end};
+    Index row = stored.begin;
+    while (row < least(stored.end, weight.rows_in_panels)) {
+        const Index before = row % panel_rows, column = row - stored.begin,
+                    count = least(panel_rows - before, stored.end - row);
+        row += count;
+        if (count == panel_rows && column % panel_rows == 0) {
+            panels.widen(row / panel_rows - 1, inputs,
+                         {to + packed_place<V>(depth, 0, column), panel_width<V>, depth * panel_width<V>});
+            continue;
+        }
+        panels.widen((row - 1) / panel_rows, inputs, side_by_side<V>(wide.data));
+        for (Index i = 0; i < count; ++i) {
+            float* part = to + packed_place<V>(depth, 0, column + i);
+            for (Index k = 0; k < depth; ++k)
+                part[k * panel_width<V>] = wide.data[k * panel_rows + before + i];
+        }
+    }
+    for (; row < stored.end; ++row) {
+        read_inputs(weight, row - weight.first_row, inputs, wide.data);
+        float* part = to + packed_place<V>(depth, 0, row - stored.begin);
+        for (Index k = 0; k < depth; ++k) part[k * panel_width<V>] = wide.data[k];
+    }
+}
+
+// Packs a B whose rows are rows of weights: those of a matrix [out, in] on the way back from outputs to
+// inputs.
+template <class V>
+void pack_back(const WeightView& weight, const WeightPanels<V>& panels, Range columns, Range depths,
+               float* to) {
+    const Index depth = depths.size(), block = panels.block(), last = weight.row_elements();
+    if (columns.size() % panel_width<V> != 0)
+        fill_zero(to + packed_place<V>(depth, 0, columns.size() / panel_width<V> * panel_width<V>),
+                  depth * panel_width<V>);
+    // Whole blocks of inputs, of which the columns are a part.
+    const Range inputs{columns.begin / block * block, least(round_up(columns.end, block), last)};
+    const Scratch wide(panel_rows * round_up(inputs.size(), V::width)), own(columns.size());
+    const Range stored{weight.first_row + depths.begin, weight.first_row + depths.end};
+    Index row = stored.begin;
+    while (row < least(stored.end, weight.rows_in_panels)) {
+        const Index before = row % panel_rows, count = least(panel_rows - before, stored.end - row);
+        panels.widen(row / panel_rows, inputs, side_by_side<V>(wide.data));
+        const float* first = wide.data + (columns.begin - inputs.begin) * panel_rows;
+        Index c = 0;
+        if (count == panel_rows)
+            for (; c + V::width <= columns.size(); c += V::width)
+                for (Index r = 0; r < panel_rows; r += V::width) {
+                    V square[V::width];
+                    for (Index i = 0; i < V::width; ++i)
+                        square[i] = V::load(first + (c + i) * panel_rows + r);
+                    V::transpose(square);
+                    for (Index i = 0; i < V::width; ++i)
+                        square[i].store(to + packed_place<V>(depth, row - stored.begin + r + i, c));
+                }
+        for (; c < columns.size(); ++c)
+            for (Index r = 0; r < count; ++r)
+                to[packed_place<V>(depth, row - stored.begin + r, c)] = first[c * panel_rows + before + r];
+        row += count;
+    }
+    for (; row < stored.end; ++row) {
+        read_inputs(weight, row - weight.first_row, columns, own.data);
+        for (Index c = 0; c < columns.size(); ++c)
+            to[packed_place<V>(depth, row - stored.begin, c)] = own.data[c];
+    }
+}
+
+// Computes x W for a W that lies in panels, or whose rows are in blocks.
 template <class V, class Store>
-void product_of_blocks(ConstMatrix x, const WeightView& weight, Store store) {
-    const WeightRows<V> w(weight.data, weight.dtype, weight.in);
-    if (x.rows == 1) return vector_times_columns<V>(x, w, weight.out, store);
-    const auto pack_part = [&](Range columns, Range depths, float* to) {
-        const Scratch widened(columns.size() * depths.size());
-        w.widen(columns, depths, widened.data);
-        pack_transposed<V>(stored({widened.data, columns.size(), depths.size(), depths.size()}),
-                           depths.size(), columns.size(), to);
-    };
-    multiply_in_blocks<V>(x, weight.out, pack_part, store);
+void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
+    WeightPanels<V> panels(weight);
+    const bool out_in = weight.layout == WeightView::Layout::out_in;
+    if (x.rows == 1 && out_in) {
+        const bool small = V::width == 4 && weight.dtype == DType::f16 && weight.finite;
+        const Scratch scaled(small ? x.cols : 0);
+        const float *large = small ? factors_of_halves<V>(x.data, x.cols, scaled.data) : nullptr,
+                    *factors = large ? large : x.data;
+        if (large) panels.take_large_factors();
+        return vector_times_columns(
+            weight.out,
+            [&](Range outputs, float* sums) {
+                add_vector_times_panels<V>(x.data, factors, weight, panels, outputs, sums);
+            },
+            store);
+    }
+    multiply_in_blocks<V>(
+        x, weight.out,
+        [&](Range columns, Range depths, float* to) {
+            out_in ? pack_outputs<V>(weight, panels, columns, depths, to)
+                   : pack_back<V>(weight, panels, columns, depths, to);
+        },
+        store);
 }
 
 template <class V>
@@ -158,15 +255,15 @@ void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias
             activate<V>(activation, to, sums.cols);
         }
     };
-    const Index stride = weight.layout == WeightView::Layout::in_out ? weight.out : weight.in;
+    if (weight.rows_in_panels > 0 || block_elements(weight.dtype) > 1)
+        return product_of_panels<V>(x, weight, store);
+    const auto of = [&]<class E>(E) {
+        product<V>(x, Stored<E>{weight.data, weight.row_elements()}, weight.layout, y.cols, store);
+    };
     switch (weight.dtype) {
-        case DType::f16: return product<V>(x, Stored<F16>{weight.data, stride}, weight.layout, y.cols, store);
-        case DType::bf16:
-            return product<V>(x, Stored<Bf16>{weight.data, stride}, weight.layout, y.cols, store);
-        case DType::f32: return product<V>(x, Stored<F32>{weight.data, stride}, weight.layout, y.cols, store);
-        default:
-            return weight.layout == WeightView::Layout::in_out ? product_of_turned_blocks<V>(x, weight, store)
-                                                               : product_of_blocks<V>(x, weight, store);
+        case DType::f16: return of(F16{});
+        case DType::bf16: return of(Bf16{});
+        default: return of(F32{});
     }
 }
 

@@ -13,6 +13,7 @@ struct Vector {
     using Ints = typename L::Ints;
     using Words = typename L::Words;
     using Halves = typename L::Halves;
+    using SignedHalves = typename L::SignedHalves;
     static constexpr Index width = L::width;
 
     Floats v;

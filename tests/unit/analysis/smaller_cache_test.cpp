@@ -198,8 +198,9 @@ TEST_CASE("a latent of zero weights keeps nothing", "[analysis]") {
     for (Block& block : network.blocks)
         for (Linear& linear : block.qkv) {
             const Tensor& zero = zeros.emplace_back(Shape{linear.weight.in, linear.weight.out});
-            linear.weight.data = std::as_bytes(zero.values()).data();
-            linear.weight.dtype = DType::f32;
+            linear.weight = {.data = std::as_bytes(zero.values()).data(),
+                             .in = linear.weight.in,
+                             .out = linear.weight.out};
         }
     const auto factors =
         std::make_shared<LatentFactors>(Model::changed(*whole, std::move(network), std::move(zeros)));

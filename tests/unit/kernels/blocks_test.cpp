@@ -1,9 +1,13 @@
 #include "tensor/blocks.hpp"
 
 #include <catch_amalgamated.hpp>
+#include <cmath>
+#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "kernels/table.hpp"
+#include "support/blocks.hpp"
 #include "support/kernels.hpp"
 #include "tensor/random.hpp"
 
@@ -12,104 +16,136 @@ using namespace attn::test;
 
 namespace {
 
-constexpr std::array block_types{DType::q4_0, DType::q4_1, DType::q5_0,  DType::q5_1,
-                                 DType::q8_0, DType::q2_k, DType::q3_k,  DType::q4_k,
-                                 DType::q5_k, DType::q6_k, DType::iq4_nl};
-
-// Returns where a block has its halves.
-std::vector<std::size_t> halves_of(DType dtype) {
-    switch (dtype) {
-        case DType::q4_1:
-        case DType::q5_1:
-        case DType::q4_k:
-        case DType::q5_k: return {0, 2};
-        case DType::q2_k: return {80, 82};
-        case DType::q3_k: return {108};
-        case DType::q6_k: return {208};
-        default: return {0};
-    }
-}
-
-// Random bits, except that halves are below 2, so that nothing is infinite.
-std::vector<std::byte> random_blocks(DType dtype, Index elements, std::uint64_t seed) {
-    std::vector<std::byte> bytes(bytes_of(dtype, elements));
-    Random random(seed);
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.bits() >> 56);
-    for (std::size_t block = 0; block < bytes.size(); block += byte_size(dtype))
-        for (const std::size_t half : halves_of(dtype)) bytes[block + half + 1] &= std::byte{0xbf};
-    return bytes;
-}
-
-struct Blocks {
-    std::vector<std::byte> bytes;
+// A matrix as it lies in files, in panels, and widened.
+struct Stored {
+    std::vector<std::byte> bytes, panels;
     Tensor wide;
-    WeightView view, wide_view;
+    WeightView view, in_panels, wide_view;
 
-    Blocks(DType dtype, Index in, Index out) : bytes(random_blocks(dtype, in * out, 1)), wide({out, in}) {
-        widen_blocks(dtype, bytes, wide.values());
+    Stored(DType dtype, Index in, Index out) : Stored(random_weights(dtype, in * out, 1), dtype, in, out) {}
+    Stored(std::vector<std::byte> from, DType dtype, Index in, Index out)
+        : bytes(std::move(from)), wide({out, in}) {
+        convert_to_f32(dtype, bytes, wide.values());
+        panels = bytes;
+        put_into_panels(dtype, out, panels);
         view = {bytes.data(), dtype, in, out};
+        in_panels = {.data = panels.data(),
+                     .dtype = dtype,
+                     .in = in,
+                     .out = out,
+                     .rows_in_panels = out / panel_rows * panel_rows,
+                     .finite = true};
         wide_view = {reinterpret_cast<const std::byte*>(wide.data()), DType::f32, in, out};
     }
 };
 
 }  // namespace
 
-TEST_CASE("Kernels widen blocks to the last bit", "[unit][kernels][blocks]") {
+TEST_CASE("Kernels widen weights to the last bit", "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const DType dtype = GENERATE(from_range(block_types));
+    const DType dtype = GENERATE(from_range(weight_types));
     INFO(kernels.name << ", " << name(dtype));
     // The rows of the identity select the inputs of each output, one after the other.
-    const Index in = block_elements(dtype) == 32 ? 32 * 11 : 512, out = 37;
-    const Blocks w(dtype, in, out);
+    const Index in = block_elements(dtype) == 256 ? 512 : 32 * 11, out = 37;
+    const Stored w(dtype, in, out);
     Tensor identity({in, in}), picked({in, out}), one({1, out});
     for (Index k = 0; k < in; ++k) identity.matrix()(k, k) = 1;
-    kernels.linear(identity.matrix(), w.view, {}, Activation::none, picked.matrix());
-    for (Index k = 0; k < in; ++k) {
-        kernels.linear(rows(identity.matrix(), {k, k + 1}), w.view, {}, Activation::none, one.matrix());
-        for (Index o = 0; o < out; ++o) {
-            INFO("input " << k << ", output " << o);
-            REQUIRE(picked.matrix()(k, o) == w.wide.matrix()(o, k));
-            REQUIRE(one.matrix()(0, o) == w.wide.matrix()(o, k));
+    for (const WeightView& view : {w.view, w.in_panels}) {
+        kernels.linear(identity.matrix(), view, {}, Activation::none, picked.matrix());
+        for (Index k = 0; k < in; ++k) {
+            kernels.linear(rows(identity.matrix(), {k, k + 1}), view, {}, Activation::none, one.matrix());
+            for (Index o = 0; o < out; ++o) {
+                INFO("input " << k << ", output " << o);
+                REQUIRE(picked.matrix()(k, o) == w.wide.matrix()(o, k));
+                REQUIRE(one.matrix()(0, o) == w.wide.matrix()(o, k));
+            }
         }
     }
 }
 
-TEST_CASE("linear over blocks has the bits of linear over their values", "[unit][kernels][blocks]") {
+TEST_CASE("linear over stored weights has the bits of linear over their values", "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const DType dtype = GENERATE(from_range(block_types));
+    const DType dtype = GENERATE(from_range(weight_types));
     INFO(kernels.name << ", " << name(dtype));
-    for (const auto [n, blocks, out] :
-         {std::array<Index, 3>{1, 1, 1}, {1, 3, 129}, {5, 3, 33}, {1, 25, 301}, {130, 9, 63}}) {
-        const Index in = block_elements(dtype) * blocks;
-        const Blocks w(dtype, in, out);
+    const Index block = std::max<Index>(block_elements(dtype), 11);
+    for (const auto [n, blocks, out] : {std::array<Index, 3>{1, 1, 1},
+                                        {1, 3, 129},
+                                        {5, 3, 33},
+                                        {1, 25, 301},
+                                        {130, 9, 63},
+                                        {40, 30, 200}}) {
+        const Index in = block * blocks;
+        const Stored w(dtype, in, out);
         const Tensor x = random_tensor({n, in}, 2), b = random_tensor({out}, 3);
-        Tensor y({n, out}), expected({n, out}), one({1, out});
-        kernels.linear(x.matrix(), w.view, b.values(), Activation::gelu, y.matrix());
-        kernels.linear(x.matrix(), w.wide_view, b.values(), Activation::gelu, expected.matrix());
-        INFO(n << " " << in << " " << out);
-        REQUIRE(y == expected);
-        // A row alone, as in decoding.
-        kernels.linear(rows(x.matrix(), {n - 1, n}), w.view, b.values(), Activation::gelu, one.matrix());
-        for (Index o = 0; o < out; ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(n - 1, o));
+        // Some of the outputs, which may begin within a panel.
+        for (const Range some : {Range{0, out}, Range{out / 3, out}, Range{out / 2, out - out / 4}}) {
+            const auto bias = b.values().subspan(static_cast<std::size_t>(some.begin),
+                                                 static_cast<std::size_t>(some.size()));
+            Tensor y({n, some.size()}), expected(y.shape()), one({1, some.size()});
+            kernels.linear(x.matrix(), rows(w.wide_view, some), bias, Activation::gelu, expected.matrix());
+            for (WeightView view : {w.view, w.in_panels}) {
+                view = rows(view, some);
+                kernels.linear(x.matrix(), view, bias, Activation::gelu, y.matrix());
+                INFO(n << " " << in << " " << out << ", from " << some.begin << ", panels of "
+                       << view.rows_in_panels);
+                REQUIRE(y == expected);
+                // A row alone, as in decoding.
+                kernels.linear(rows(x.matrix(), {n - 1, n}), view, bias, Activation::gelu, one.matrix());
+                for (Index o = 0; o < some.size(); ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(n - 1, o));
+            }
+        }
     }
 }
 
-TEST_CASE("From outputs back to inputs, blocks have the bits of their values", "[unit][kernels][blocks]") {
+TEST_CASE("From outputs back to inputs, stored weights have the bits of their values",
+          "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
-    const DType dtype = GENERATE(from_range(block_types));
+    const DType dtype = GENERATE(from_range(weight_types));
     INFO(kernels.name << ", " << name(dtype));
-    for (const auto [n, blocks, out] : {std::array<Index, 3>{1, 1, 1}, {1, 3, 300}, {70, 2, 33}}) {
-        const Index in = block_elements(dtype) * blocks;
-        const Blocks w(dtype, in, out);
-        const auto back = [&](WeightView view) {
-            view.in = out;
-            view.out = in;
-            view.layout = WeightView::Layout::in_out;
-            Tensor d_x({n, in});
-            kernels.linear(random_tensor({n, out}, 4).matrix(), view, {}, Activation::none, d_x.matrix());
-            return d_x;
-        };
-        INFO(n << " " << in << " " << out);
-        REQUIRE(back(w.view) == back(w.wide_view));
+    const Index block = std::max<Index>(block_elements(dtype), 11);
+    for (const auto [n, blocks, out] :
+         {std::array<Index, 3>{1, 1, 1}, {1, 3, 300}, {70, 2, 33}, {3, 20, 300}}) {
+        const Index in = block * blocks;
+        const Stored w(dtype, in, out);
+        for (const Range some : {Range{0, out}, Range{out / 3, out}}) {
+            const auto back = [&](const WeightView& view) {
+                Tensor d_x({n, in});
+                kernels.linear(random_tensor({n, some.size()}, 4).matrix(), transposed(rows(view, some)), {},
+                               Activation::none, d_x.matrix());
+                return d_x;
+            };
+            INFO(n << " " << in << " " << out << ", from " << some.begin);
+            REQUIRE(back(w.view) == back(w.wide_view));
+            REQUIRE(back(w.in_panels) == back(w.wide_view));
+        }
+    }
+}
+
+TEST_CASE("Halves that are not finite, and vectors that are large, are multiplied as they are",
+          "[unit][kernels][blocks]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const Index in = 40, out = 32;
+    Stored w(DType::f16, in, out);
+    Tensor x = random_tensor({1, in}, 5), y({1, out}), expected({1, out});
+    const auto compare = [&] {
+        kernels.linear(x.matrix(), w.in_panels, {}, Activation::none, y.matrix());
+        kernels.linear(x.matrix(), w.wide_view, {}, Activation::none, expected.matrix());
+        for (Index o = 0; o < out; ++o) {
+            INFO(kernels.name << ", output " << o);
+            if (std::isnan(expected.matrix()(0, o)))
+                CHECK(std::isnan(y.matrix()(0, o)));
+            else
+                CHECK(y.matrix()(0, o) == expected.matrix()(0, o));
+        }
+    };
+    x.matrix()(0, 3) = 1e30f;
+    compare();
+    x.matrix()(0, 3) = 1;
+    for (const std::uint16_t bits : {std::uint16_t{0x7c00}, std::uint16_t{0xfc00}, std::uint16_t{0x7e00}}) {
+        w = Stored(DType::f16, in, out);
+        std::memcpy(w.bytes.data() + 2 * (5 * in + 7), &bits, sizeof bits);
+        w = Stored(std::move(w.bytes), DType::f16, in, out);
+        w.in_panels.finite = false;
+        compare();
     }
 }
