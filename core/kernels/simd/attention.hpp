@@ -9,6 +9,7 @@
 #include "kernels/attention_tiles.hpp"
 #include "kernels/exponentials.hpp"
 #include "kernels/portable_attention.hpp"
+#include "kernels/simd/columns.hpp"
 #include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/exp.hpp"
 #include "kernels/simd/multiply.hpp"
@@ -142,7 +143,9 @@ class AttentionBlock {
     }
 
     void add_keys(Range keys) {
-        bool packed = false;
+        const bool one_row = heads_.size() == 1 && queries_.size() == 1;
+        as_stored_ = one_row && keys.size() == tile_keys && k_.cols <= depth_block;
+        bool packed = as_stored_;
         for (Index head = heads_.begin; head < heads_.end; ++head)
             for (Index query = queries_.begin; query < queries_.end; query += tile_queries) {
                 const Range queries{query, least(query + tile_queries, queries_.end)};
@@ -207,10 +210,13 @@ class AttentionBlock {
         const ConstMatrix q = rows(call_.q.head(head), queries);
         const bool in_one = q.cols <= depth_block;
         const Index first = keys.begin - tile.begin;
-        multiply<V, Write::over>(
-            q, packed_k_.data + first * q.cols, q.cols,
-            {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys},
-            in_one ? call_.scale : one);
+        if (as_stored_)
+            score_row(q.data, keys);
+        else
+            multiply<V, Write::over>(
+                q, packed_k_.data + first * q.cols, q.cols,
+                {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys},
+                in_one ? call_.scale : one);
         for (Index i = 0; i < queries.size() && !in_one; ++i)
             scale_by<V>(call_.scale, scores_.data + i * tile_keys, keys.size());
         for (Index query = queries.begin; query < queries.end; query += V::width)
@@ -218,10 +224,22 @@ class AttentionBlock {
                        scores_.data + (query - queries.begin) * tile_keys);
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
         const MatrixView<float> output = rows(call_.output.head(head), queries);
-        if (finite_)
+        if (finite_ && !as_stored_)
             multiply<V, Write::added>(weights, packed_v_.data + first * panel_width<V>, tile.size(), output);
         else
             multiply_present(weights, rows(v_, keys), output);
+    }
+
+    // The scores of the only query, from keys as they lie: packing them for one row does not pay. Keys behind
+    // the last are still in its tile, which is full.
+    void score_row(const float* q, Range keys) {
+        constexpr int groups = V::Lanes::panel_vectors;
+        float* to = scores_.data;
+        for (Index key = keys.begin; key < keys.end; key += panel_width<V>) {
+            V sums[groups];
+            products_with_rows<V, groups>(q, k_.row(key), k_.row_stride, k_.cols, sums);
+            for (int g = 0; g < groups; ++g, to += V::width) (sums[g] * V::broadcast(call_.scale)).store(to);
+        }
     }
 
     // Turns the scores of at most V::width rows into exp(score − reference of the row).
@@ -298,16 +316,32 @@ class AttentionBlock {
     // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the
     // output.
     static void multiply_present(ConstMatrix weights, ConstMatrix values, MatrixView<float> output) {
-        for (Index i = 0; i < weights.rows; ++i)
-            for (Index b = 0; b < values.cols; b += V::width) {
+        constexpr Index together = 4;
+        for (Index i = 0; i < weights.rows; ++i) {
+            const float* row = weights.row(i);
+            Index b = 0;
+            for (; b + together * V::width <= values.cols; b += together * V::width) {
+                V sums[together]{};
+                for (Index j = 0; j < weights.cols; ++j)
+                    if (row[j] != 0)
+                        for (Index v = 0; v < together; ++v)
+                            sums[v] = V::fma(V::broadcast(row[j]), V::load(values.row(j) + b + v * V::width),
+                                             sums[v]);
+                for (Index v = 0; v < together; ++v) {
+                    float* out = output.row(i) + b + v * V::width;
+                    (V::load(out) + sums[v]).store(out);
+                }
+            }
+            for (; b < values.cols; b += V::width) {
                 const Index count = least(V::width, values.cols - b);
                 V sum = V::zero();
                 for (Index j = 0; j < weights.cols; ++j)
-                    if (weights(i, j) != 0)
-                        sum = V::fma(V::broadcast(weights(i, j)), V::load(values.row(j) + b, count), sum);
+                    if (row[j] != 0)
+                        sum = V::fma(V::broadcast(row[j]), V::load(values.row(j) + b, count), sum);
                 float* out = output.row(i) + b;
                 (V::load(out, count) + sum).store(out, count);
             }
+        }
     }
 
     void finish() {
@@ -332,7 +366,8 @@ class AttentionBlock {
     // [heads, queries]; the sums are doubles. Maxima are read a vector at a time, the last of which may reach
     // beyond them.
     Scratch max_, reference_, sum_;
-    bool finite_ = true;  // whether the packed values are finite
+    bool finite_ = true;      // whether the packed values are finite
+    bool as_stored_ = false;  // whether the tile is read without being packed
 };
 
 template <class V>
