@@ -27,5 +27,6 @@ add_custom_target(site ALL
     COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DSITE=${PROJECT_SOURCE_DIR}/build/site
         -DVERSION=${PROJECT_VERSION} "-DPROGRAMS=${program_files}" "-DSCRIPTS=${scripts};${tokenizers}" "-DFONTS=${ATTN_FONTS}"
         -P ${CMAKE_CURRENT_LIST_DIR}/AssembleSite.cmake
+    COMMAND node ${PROJECT_SOURCE_DIR}/tools/lib/compress.mjs ${PROJECT_SOURCE_DIR}/build/site
     DEPENDS ${programs} ${scripts} ${tokenizers}
     VERBATIM)

@@ -47,6 +47,27 @@ async function find(folder, url) {
     }
 }
 
+const encodings = [{ name: 'br', ending: '.br' }, { name: 'gzip', ending: '.gz' }];
+
+/**
+ * The same file as it lies compressed beside this one, in the best encoding that the request accepts. One that is older
+ * than the file is of another build.
+ *
+ * @param {{file: string, status: import('node:fs').Stats}} found
+ * @param {IncomingMessage} request
+ */
+async function compressed(found, request) {
+    const accepted = (request.headers['accept-encoding'] ?? '').split(',').map((each) => each.split(';'))
+        .filter(([, weight]) => !/^\s*q=0(\.0*)?\s*$/.test(weight ?? '')).map(([name]) => name.trim());
+    for (const { name, ending } of encodings) {
+        const status = accepted.includes(name) && await stat(found.file + ending).catch(() => undefined);
+        if (status && status.mtimeMs >= Math.floor(found.status.mtimeMs)) {
+            return { file: found.file + ending, status, encoding: name };
+        }
+    }
+    return { ...found, encoding: undefined };
+}
+
 /**
  * @param {string} folder
  * @param {IncomingMessage} request
@@ -62,18 +83,19 @@ async function answer(folder, request, response) {
         response.writeHead(404, { ...headers, 'Content-Type': 'text/plain' }).end('Not found\n');
         return;
     }
-    const { file, status } = found;
+    const { file, status, encoding } = await compressed(found, request);
     const etag = `"${status.size.toString(16)}-${Math.floor(status.mtimeMs).toString(16)}"`;
+    const described = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
     if (request.headers['if-none-match'] === etag) {
-        response.writeHead(304, { ...headers, ETag: etag }).end();
+        response.writeHead(304, described).end();
         return;
     }
     response.writeHead(200, {
-        ...headers,
-        'Content-Type': types[extname(file)] ?? 'application/octet-stream',
+        ...described,
+        ...(encoding && { 'Content-Encoding': encoding }),
+        'Content-Type': types[extname(found.file)] ?? 'application/octet-stream',
         'Content-Length': status.size,
         'Last-Modified': status.mtime.toUTCString(),
-        ETag: etag,
     });
     if (request.method === 'HEAD') {
         response.end();
