@@ -1,12 +1,12 @@
 # A browser rejects modules with instructions that it does not know, so a program for the web is linked in variants:
-# the same objects, each time with the kernels for other instructions, and once more with threads, for pages that are
-# isolated from other origins (the target attention_VARIANT). A native program asks the machine that it runs on.
+# the same objects, each time with the kernels for other instructions, and each of these once more with threads, for pages
+# that are isolated from other origins (the target attention_VARIANT). A native program asks the machine that it runs on.
 if(NOT EMSCRIPTEN)
     set(ATTN_VARIANTS native)
     set(ATTN_INSTRUCTION_SETS native)
 else()
     set(ATTN_INSTRUCTION_SETS simd relaxed)
-    set(ATTN_VARIANTS simd relaxed relaxed-threads)
+    set(ATTN_VARIANTS simd simd-threads relaxed relaxed-threads)
 endif()
 
 # attn_program(NAME files...) compiles the objects as the target NAME; the programs NAME-VARIANT get its public

@@ -12,7 +12,7 @@ import { site } from './lib/bundled.mjs';
 import { runAll } from './lib/suite.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const variants = ['relaxed-threads', 'relaxed', 'simd'].filter((name) => existsSync(`${site}/explorer-${name}.wasm`));
+const variants = ['relaxed-threads', 'simd-threads', 'relaxed', 'simd'].filter((name) => existsSync(`${site}/explorer-${name}.wasm`));
 if (variants.length === 0) {
     console.error(`There is no page in ${site}: tools/serve --build-only builds it.`);
     process.exit(1);

@@ -11,8 +11,10 @@ export const runsSimd = () => runs('simd');
 
 // The builds of the program in order, the best first. Threads share memory, which only a page isolated from
 // other origins may do.
+const mayShareMemory = () => globalThis.crossOriginIsolated === true;
 const variants = [
-    { name: 'relaxed-threads', able: () => globalThis.crossOriginIsolated === true && runs('relaxed') },
+    { name: 'relaxed-threads', able: () => mayShareMemory() && runs('relaxed') },
+    { name: 'simd-threads', able: () => mayShareMemory() && runs('simd') },
     { name: 'relaxed', able: () => runs('relaxed') },
     { name: 'simd', able: () => runs('simd') },
 ];

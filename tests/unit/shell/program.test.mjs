@@ -67,12 +67,14 @@ test('the best build that the site has and this engine runs', () => {
 });
 
 test('threads only where the page is isolated', (t) => {
-    const manifest = { 'explorer-simd.wasm': 1, 'explorer-relaxed-threads.wasm': 1 };
+    const manifest = { 'explorer-simd.wasm': 1, 'explorer-simd-threads.wasm': 1, 'explorer-relaxed-threads.wasm': 1 };
     assert.equal(chooseVariant(manifest, 'relaxed-threads'), 'simd');
+    assert.equal(chooseVariant(manifest, 'simd-threads'), 'simd');
     globalThis.crossOriginIsolated = true;
     t.after(() => delete globalThis.crossOriginIsolated);
     const relaxed = WebAssembly.validate(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0,
         10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11));
-    assert.equal(chooseVariant(manifest, null), relaxed ? 'relaxed-threads' : 'simd');
+    assert.equal(chooseVariant(manifest, null), relaxed ? 'relaxed-threads' : 'simd-threads');
+    assert.equal(chooseVariant(manifest, 'simd-threads'), 'simd-threads');
     assert.equal(chooseVariant(manifest, 'simd'), 'simd');
 });
