@@ -64,7 +64,7 @@ inline void read_inputs(const WeightView& weight, Index output, Range inputs, fl
 
 // The outputs of a matrix in panels, whose sums take the factors, and of its last rows, which lie in none.
 template <class V>
-void add_vector_times_panels(const float* x, const float* factors, const WeightView& weight,
+void add_vector_times_panels(ConstMatrix x, const float* factors, const WeightView& weight,
                              const WeightPanels<V>& panels, Range outputs, float* y) {
     const Range stored{weight.first_row + outputs.begin, weight.first_row + outputs.end};
     const Index end = least(stored.end, weight.rows_in_panels);
@@ -75,15 +75,15 @@ void add_vector_times_panels(const float* x, const float* factors, const WeightV
         const int together = end - row + before > panel_rows * (at_once - 1) ? at_once : 1;
         const Index count = least(panel_rows * together - before, end - row);
         float sums[panel_rows * at_once]{};
-        for (Index k = 0; k < weight.in; k += depth_block)
-            panels.add(factors, panel, together, {k, least(k + depth_block, weight.in)}, sums);
+        for (Index k = 0; k < x.cols; k += depth_block)
+            panels.add(factors, panel, together, {k, least(k + depth_block, x.cols)}, sums);
         for (Index i = 0; i < count; ++i) y[i] += sums[before + i];
         row += count, y += count;
     }
     if (row < stored.end)
         add_vector_times_rows_of<V>(
-            x, [&](Index o, Range inputs, float* to) { read_inputs(weight, o, inputs, to); },
-            {row - weight.first_row, outputs.end}, weight.in, y);
+            x.data, [&](Index o, Range inputs, float* to) { read_inputs(weight, o, inputs, to); },
+            {row - weight.first_row, outputs.end}, x.cols, y);
 }
 
 }  // namespace attn::simd

@@ -228,7 +228,7 @@ void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
         return vector_times_columns(
             weight.out,
             [&](Range outputs, float* sums) {
-                add_vector_times_panels<V>(x.data, factors, weight, panels, outputs, sums);
+                add_vector_times_panels<V>(x, factors, weight, panels, outputs, sums);
             },
             store);
     }
