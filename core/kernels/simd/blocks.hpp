@@ -42,10 +42,10 @@ template <int count, class F>
 // ---- Quants -----------------------------------------------------------------------------------------------
 
 // quants<V, i>(p, group, j) are those of the inputs 16 (pattern · group + i) + 4 j and of the three after
-// them, a byte each, where `pattern` is how many sixteens of inputs go by before the shifts repeat, and p
-// is the panel's first block plus the vector's place among the rows. They are `larger` times too large. A
-// word of four bytes of each row follows the other words of its field in steps of the panel, and the fields
-// begin at sixteen times their places in a block.
+// them, a byte each, `larger` times too large. `pattern` is how many sixteens of inputs have code of their own,
+// for their shifts; p is the panel's first block plus the vector's place among the rows. A word of four bytes
+// of each row follows the other words of its field in steps of the panel, and the fields begin at sixteen
+// times their places in a block.
 template <class V>
 [[gnu::always_inline]] inline typename V::Words words_at(const std::byte* p, Index byte, Index word) {
     typename V::Words words;
@@ -196,12 +196,14 @@ struct Iq4Nl : BlockOf32<18, false> {
 // Blocks of 256 have scales, and perhaps offsets, of their parts.
 template <Index size, Index count, bool offset>
 struct BlockOf256 {
-    static constexpr Index elements = 256, bytes = size, parts = count, pattern = 8;
+    static constexpr Index elements = 256, bytes = size, parts = count;
     static constexpr bool has_offsets = offset;
     static constexpr float larger = 1;
 };
 
 struct Q2K : BlockOf256<84, 16, true> {
+    static constexpr Index pattern = 2;
+
     template <class V>
     static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>* offset) {
         const OfRows<V> d = halves_at<V>(p, 80), minus_dmin = -halves_at<V>(p, 82);
@@ -213,11 +215,14 @@ struct Q2K : BlockOf256<84, 16, true> {
     }
     template <class V, int i>
     [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
-        return bits_of_each<V, 3, i / 2 * 2>(words_at<V>(p, 16 + 32 * group + i % 2 * 16, j));
+        const auto shift = static_cast<unsigned>(group % 4 * 2);
+        return bits_of_each<V, 3, 0>(words_at<V>(p, 16 + group / 4 * 32 + 16 * i, j) >> shift);
     }
 };
 
 struct Q3K : BlockOf256<110, 16, false> {
+    static constexpr Index pattern = 2;
+
     // The low nibbles of 8 bytes are the first 8 scales; two more bits of each lie in 4 bytes.
     template <class V>
     static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>*) {
@@ -230,9 +235,9 @@ struct Q3K : BlockOf256<110, 16, false> {
     }
     template <class V, int i>
     [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
-        const auto low = bits_of_each<V, 3, i / 2 * 2>(words_at<V>(p, 32 + 32 * group + i % 2 * 16, j));
-        const typename V::Words all = words_at<V>(p, i % 2 * 16, j),
-                                high = bits_of_each<V, 1, i / 2, 2>(group == 0 ? all : all >> 4);
+        const auto shift = static_cast<unsigned>(group % 4 * 2), high_shift = static_cast<unsigned>(group);
+        const auto low = bits_of_each<V, 3, 0>(words_at<V>(p, 32 + group / 4 * 32 + 16 * i, j) >> shift),
+                   high = bits_of_each<V, 1, 0, 2>(words_at<V>(p, 16 * i, j) >> high_shift);
         return less_in_each<V, 4>(low | high);
     }
 };
@@ -240,6 +245,8 @@ struct Q3K : BlockOf256<110, 16, false> {
 // The eight scales and minima are of 6 bits each, in 12 bytes.
 template <bool fifth>
 struct Q4OrQ5K : BlockOf256<fifth ? 176 : 144, 8, true> {
+    static constexpr Index pattern = 4;
+
     template <class V>
     static void scales(const std::byte* p, OfRows<V>* scale, OfRows<V>* offset) {
         const OfRows<V> d = halves_at<V>(p, 0), minus_dmin = -halves_at<V>(p, 2);
@@ -254,17 +261,17 @@ struct Q4OrQ5K : BlockOf256<fifth ? 176 : 144, 8, true> {
     }
     template <class V, int i>
     [[gnu::always_inline]] static typename V::Words quants(const std::byte* p, Index group, Index j) {
-        const auto low = bits_of_each<V, 15, i % 4 / 2 * 4>(
-            words_at<V>(p, (fifth ? 48 : 16) + 32 * (2 * group + i / 4) + i % 2 * 16, j));
+        const auto low =
+            bits_of_each<V, 15, i / 2 * 4>(words_at<V>(p, (fifth ? 48 : 16) + 32 * group + i % 2 * 16, j));
         if constexpr (!fifth) return low;
-        const typename V::Words all = words_at<V>(p, 16 + i % 2 * 16, j),
-                                high = bits_of_each<V, 1, i / 2, 4>(group == 0 ? all : all >> 4);
-        return low | high;
+        const auto shift = static_cast<unsigned>(2 * group);
+        return low | bits_of_each<V, 1, i / 2, 4>(words_at<V>(p, 16 + i % 2 * 16, j) >> shift);
     }
 };
 
 // Quants of six bits, less 32, are put into the upper bits of their bytes, where the sign is the highest.
 struct Q6K : BlockOf256<210, 16, false> {
+    static constexpr Index pattern = 8;
     static constexpr float larger = 4;
 
     template <class V>

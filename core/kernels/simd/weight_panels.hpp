@@ -20,15 +20,26 @@ struct PanelBytes {
     Index stride;
 };
 
-// Each of these calls f(k, p, i, values) for the inputs k < depth of some panels, with vector i of panel p:
-// values are of the inputs from k on, one or four. The inputs of a vector come in order.
+// Vectors of a panel: `count` of them, which is known to the compiler, from `first` on.
+template <int n>
+struct SomeVectors {
+    static constexpr int count = n;
+    Index first = 0;
+};
+template <class V>
+using AllVectors = SomeVectors<static_cast<int>(vectors<V>)>;
 
-template <class V, int panels, class E, class F>
-[[gnu::always_inline]] inline void for_each_element(PanelBytes from, Index depth, F f) {
+// Each of these calls f(k, p, i, values) for the inputs k < depth of some panels, with number i of the
+// vectors of panel p: values are of the inputs from k on, one or four. The inputs of a vector come in
+// order.
+
+template <class V, int panels, class E, class Some, class F>
+[[gnu::always_inline]] inline void for_each_element(PanelBytes from, Index depth, Some some, F f) {
     for (Index k = 0; k < depth; ++k, from.first += panel_rows * E::bytes)
         for (int p = 0; p < panels; ++p)
-            for (Index i = 0; i < vectors<V>; ++i) {
-                const V value[]{E::template load<V>(from.first + p * from.stride + i * V::width * E::bytes)};
+            for (Index i = 0; i < Some::count; ++i) {
+                const V value[]{E::template load<V>(from.first + p * from.stride +
+                                                    (some.first + i) * V::width * E::bytes)};
                 f(k, p, i, value);
             }
 }
@@ -56,11 +67,13 @@ template <class V>
 
 // A quant is widened as the upper byte of a word, 2²⁴ times too large, and scales are as much smaller: the
 // products are the same. A depth is a whole number of blocks.
-template <class V, int panels, class B, class F>
-[[gnu::always_inline]] inline void for_each_of_blocks(PanelBytes from, Index depth, F f) {
+template <class V, int panels, class B, class Some, class F>
+[[gnu::always_inline]] inline void for_each_of_blocks(PanelBytes from, Index depth, Some some, F f) {
     using Words = typename V::Words;
     constexpr Words upper_byte = Words{} + 0xff000000u;
     const Words mask = kept(upper_byte);
+    Index words_of_sixteen = 4;
+    asm("" : "+r"(words_of_sixteen));  // The compiler must not unroll this loop, too.
     for (Index first = 0; first < depth; first += B::elements, from.first += panel_rows * B::bytes) {
         OfRows<V> scale[panels][B::parts], offset[panels][B::parts];
         for (int p = 0; p < panels; ++p) {
@@ -71,9 +84,10 @@ template <class V, int panels, class B, class F>
         for (Index group = 0; group < B::elements / 16 / B::pattern; ++group)
             unrolled<B::pattern>([&]<int i>() __attribute__((always_inline)) {
                 const Index sixteen = B::pattern * group + i, part = sixteen * B::parts * 16 / B::elements;
-                for (Index j = 0; j < 4; ++j)
+                for (Index j = 0; j < words_of_sixteen; ++j)
                     for (int p = 0; p < panels; ++p)
-                        for (Index v = 0; v < vectors<V>; ++v) {
+                        for (Index number = 0; number < Some::count; ++number) {
+                            const Index v = some.first + number;
                             const Words words = B::template quants<V, i>(
                                 from.first + p * from.stride + v * Index{sizeof(Words)}, group, j);
                             const V by = scale[p][part].v[v];
@@ -83,19 +97,19 @@ template <class V, int panels, class B, class F>
                                 each = by * each;
                                 if constexpr (B::has_offsets) each = each + offset[p][part].v[v];
                             }
-                            f(first + 16 * sixteen + 4 * j, p, v, values);
+                            f(first + 16 * sixteen + 4 * j, p, number, values);
                         }
             });
     }
 }
 
 // The layout T of a type is one of elements or of blocks.
-template <class V, int panels, class T, class F>
-[[gnu::always_inline]] inline void for_each_input(PanelBytes from, Index depth, F f) {
+template <class V, int panels, class T, class Some, class F>
+[[gnu::always_inline]] inline void for_each_input(PanelBytes from, Index depth, Some some, F f) {
     if constexpr (requires { T::elements; })
-        for_each_of_blocks<V, panels, T>(from, depth, f);
+        for_each_of_blocks<V, panels, T>(from, depth, some, f);
     else
-        for_each_element<V, panels, T>(from, depth, f);
+        for_each_element<V, panels, T>(from, depth, some, f);
 }
 
 // Adds to the panels' outputs y [16 panels] the products of x with inputs that one sum takes.
@@ -103,7 +117,8 @@ template <class V, int panels, class T>
 void add_panels(const float* x, PanelBytes from, Index depth, float* y) {
     V sums[panels][vectors<V>]{};
     for_each_input<V, panels, T>(
-        from, depth, [&]<int n>(Index k, int p, Index i, const V(&values)[n]) __attribute__((always_inline)) {
+        from, depth, AllVectors<V>{},
+        [&]<int n>(Index k, int p, Index i, const V(&values)[n]) __attribute__((always_inline)) {
             for (int input = 0; input < n; ++input)
                 sums[p][i] = V::fma(V::broadcast(x[k + input]), values[input], sums[p][i]);
         });
@@ -118,14 +133,20 @@ struct WidenedPlace {
     Index step, gap;
 };
 
+// A vector after the other, which is less code, for what a product of matrices takes a twentieth of its
+// time for.
 template <class V, class T>
 void widen_panel(const std::byte* panel, Index depth, WidenedPlace place) {
-    for_each_input<V, 1, T>(
-        {panel, 0}, depth,
-        [&]<int n>(Index k, int, Index i, const V(&values)[n]) __attribute__((always_inline)) {
-            float* to = place.to + i * V::width / panel_width<V> * place.gap + i * V::width % panel_width<V>;
-            for (int input = 0; input < n; ++input) values[input].store(to + (k + input) * place.step);
-        });
+    for (Index first = 0; first < vectors<V>; ++first) {
+        float* const to =
+            place.to + first * V::width / panel_width<V> * place.gap + first * V::width % panel_width<V>;
+        for_each_input<V, 1, T>({panel, 0}, depth, SomeVectors<1>{first},
+                                [&]<int n>(Index k, int, Index, const V(&values)[n])
+                                    __attribute__((always_inline)) {
+                                        for (int input = 0; input < n; ++input)
+                                            values[input].store(to + (k + input) * place.step);
+                                    });
+    }
 }
 
 // The panels of a matrix, of any type.
