@@ -168,6 +168,7 @@ TEST_CASE("an opened head is the sum of its tokens in lens Sources, and a token 
     // A click on a term opens the head in it, with the other side's source, also while another one is open.
     for (const sources::State& from : {sources::State{.path = std::vector<OpenedHead>{}}, sources::State{}}) {
         show(screen, from);
+        screen.settle();  // pictures that became ready outside a frame have moved the others
         const ScoreTerms& terms = *model_in(screen).terms;
         const auto bar = std::ranges::find_if(terms.listed(), [&](const ScoreTerms::Term& each) {
             const auto query = static_cast<std::size_t>(each.query);
