@@ -42,10 +42,10 @@ template <int count, class F>
 // ---- Quants -----------------------------------------------------------------------------------------------
 
 // quants<V, i>(p, group, j) are those of the inputs 16 (pattern · group + i) + 4 j and of the three after
-// them, a byte each, `larger` times too large. `pattern` is how many sixteens of inputs have code of their own,
-// for their shifts; p is the panel's first block plus the vector's place among the rows. A word of four bytes
-// of each row follows the other words of its field in steps of the panel, and the fields begin at sixteen
-// times their places in a block.
+// them, a byte each, `larger` times too large. `pattern` is how many sixteens of inputs have code of their
+// own, for their shifts; p is the panel's first block plus the vector's place among the rows. A word of
+// four bytes of each row follows the other words of its field in steps of the panel, and the fields begin
+// at sixteen times their places in a block.
 template <class V>
 [[gnu::always_inline]] inline typename V::Words words_at(const std::byte* p, Index byte, Index word) {
     typename V::Words words;
