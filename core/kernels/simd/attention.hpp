@@ -316,31 +316,26 @@ class AttentionBlock {
     // Makes the same sums in the same order, but skips keys of zero weight: 0 · inf must not reach the
     // output.
     static void multiply_present(ConstMatrix weights, ConstMatrix values, MatrixView<float> output) {
-        constexpr Index together = 4;
         for (Index i = 0; i < weights.rows; ++i) {
             const float* row = weights.row(i);
-            Index b = 0;
-            for (; b + together * V::width <= values.cols; b += together * V::width) {
+            // Some vectors of the output, of `count` columns each.
+            const auto add = [&]<int together>(Index b, Index count) __attribute__((always_inline)) {
                 V sums[together]{};
                 for (Index j = 0; j < weights.cols; ++j)
                     if (row[j] != 0)
                         for (Index v = 0; v < together; ++v)
-                            sums[v] = V::fma(V::broadcast(row[j]), V::load(values.row(j) + b + v * V::width),
-                                             sums[v]);
+                            sums[v] = V::fma(V::broadcast(row[j]),
+                                             load_some<V>(values.row(j) + b + v * V::width, count), sums[v]);
                 for (Index v = 0; v < together; ++v) {
                     float* out = output.row(i) + b + v * V::width;
-                    (V::load(out) + sums[v]).store(out);
+                    store_some(load_some<V>(out, count) + sums[v], out, count);
                 }
-            }
-            for (; b < values.cols; b += V::width) {
-                const Index count = least(V::width, values.cols - b);
-                V sum = V::zero();
-                for (Index j = 0; j < weights.cols; ++j)
-                    if (row[j] != 0)
-                        sum = V::fma(V::broadcast(row[j]), V::load(values.row(j) + b, count), sum);
-                float* out = output.row(i) + b;
-                (V::load(out, count) + sum).store(out, count);
-            }
+            };
+            Index b = 0;
+            for (; b + 4 * V::width <= values.cols; b += 4 * V::width)
+                add.template operator()<4>(b, V::width);
+            for (; b < values.cols; b += V::width)
+                add.template operator()<1>(b, least(V::width, values.cols - b));
         }
     }
 

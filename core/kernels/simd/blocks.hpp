@@ -23,13 +23,6 @@ template <class Words>
     return *p;
 }
 
-// The bits of every byte that a number of one byte has.
-template <class V, unsigned number>
-[[gnu::always_inline]] inline typename V::Words bits_of_each(typename V::Words words) {
-    static constexpr typename V::Words bits = typename V::Words{} + 0x01010101u * number;
-    return words & kept(bits);
-}
-
 // Calls f<0>() to f<count − 1>(), so that shifts are by constants.
 template <int count, class F>
 [[gnu::always_inline]] inline void unrolled(F f) {

@@ -58,7 +58,8 @@ void add_vector_times_rows_of(const float* x, Read read, Range outputs, Index in
     }
 }
 
-inline void read_inputs(const WeightView& weight, Index output, Range inputs, float* to) {
+[[gnu::always_inline]] inline void read_inputs(const WeightView& weight, Index output, Range inputs,
+                                               float* to) {
     read_row(weight, output, inputs.begin, {to, static_cast<std::size_t>(inputs.size())});
 }
 
