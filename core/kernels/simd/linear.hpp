@@ -126,92 +126,24 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
     multiply_in_blocks<V>(x, out, pack_part, store);
 }
 
-// Where element (depth, column) of a packed B lies.
-template <class V>
-constexpr Index packed_place(Index depth_of_b, Index depth, Index column) {
-    constexpr Index width = panel_width<V>;
-    return column / width * width * depth_of_b + depth * width + column % width;
-}
-
-// A panel by itself, [depth, 16].
-template <class V>
-WidenedPlace side_by_side(float* to) {
-    return {to, panel_rows, panel_width<V>};
-}
-
-// Packs a B whose columns are rows of weights: those of a W [out, in].
-template <class V>
-void pack_outputs(const WeightView& weight, const WeightPanels<V>& panels, Range outputs, Range inputs,
-                  float* to) {
-    const Index depth = inputs.size();
-    if (outputs.size() % panel_width<V> != 0)  // the columns beyond the last
-        fill_zero(to + packed_place<V>(depth, 0, outputs.size() / panel_width<V> * panel_width<V>),
-                  depth * panel_width<V>);
-    const Scratch wide(panel_rows * depth);
-    const Range stored{weight.first_row + outputs.begin, weight.first_row + outputs.end};
-    Index row = stored.begin;
-    while (row < least(stored.end, weight.rows_in_panels)) {
-        const Index before = row % panel_rows, column = row - stored.begin,
-                    count = least(panel_rows - before, stored.end - row);
-        row += count;
-        if (count == panel_rows && column % panel_rows == 0) {
-            panels.widen(row / panel_rows - 1, inputs,
-                         {to + packed_place<V>(depth, 0, column), panel_width<V>, depth * panel_width<V>});
-            continue;
-        }
-        panels.widen((row - 1) / panel_rows, inputs, side_by_side<V>(wide.data));
-        for (Index i = 0; i < count; ++i) {
-            float* part = to + packed_place<V>(depth, 0, column + i);
-            for (Index k = 0; k < depth; ++k)
-                part[k * panel_width<V>] = wide.data[k * panel_rows + before + i];
-        }
+// Calls use(m) with some rows of weights as floats, m [inputs, rows]. The panels and the blocks that hold
+// them are widened as a whole.
+template <class V, class Use>
+void widen_rows(const WeightView& weight, const WeightPanels<V>& panels, Range rows, Range inputs, Use use) {
+    const Index block = panels.block();
+    const Range held{weight.first_row + rows.begin, weight.first_row + rows.end},
+        whole{inputs.begin / block * block, least(round_up(inputs.end, block), weight.row_elements())};
+    const Index first = held.begin / panel_rows * panel_rows, stride = round_up(held.end - first, panel_rows);
+    const Scratch wide(whole.size() * stride), own(inputs.size());
+    float* const wanted = wide.data + (inputs.begin - whole.begin) * stride + held.begin - first;
+    for (Index row = first; row < least(held.end, weight.rows_in_panels); row += panel_rows)
+        panels.widen(row / panel_rows, whole, wide.data + row - first, stride);
+    for (Index row = rows.begin; row < rows.end; ++row) {
+        if (weight.first_row + row < weight.rows_in_panels) continue;
+        read_inputs(weight, row, inputs, own.data);
+        for (Index k = 0; k < inputs.size(); ++k) wanted[k * stride + row - rows.begin] = own.data[k];
     }
-    for (; row < stored.end; ++row) {
-        read_inputs(weight, row - weight.first_row, inputs, wide.data);
-        float* part = to + packed_place<V>(depth, 0, row - stored.begin);
-        for (Index k = 0; k < depth; ++k) part[k * panel_width<V>] = wide.data[k];
-    }
-}
-
-// Packs a B whose rows are rows of weights: those of a matrix [out, in] on the way back from outputs to
-// inputs.
-template <class V>
-void pack_back(const WeightView& weight, const WeightPanels<V>& panels, Range columns, Range depths,
-               float* to) {
-    const Index depth = depths.size(), block = panels.block(), last = weight.row_elements();
-    if (columns.size() % panel_width<V> != 0)
-        fill_zero(to + packed_place<V>(depth, 0, columns.size() / panel_width<V> * panel_width<V>),
-                  depth * panel_width<V>);
-    // Whole blocks of inputs, of which the columns are a part.
-    const Range inputs{columns.begin / block * block, least(round_up(columns.end, block), last)};
-    const Scratch wide(panel_rows * round_up(inputs.size(), V::width)), own(columns.size());
-    const Range stored{weight.first_row + depths.begin, weight.first_row + depths.end};
-    Index row = stored.begin;
-    while (row < least(stored.end, weight.rows_in_panels)) {
-        const Index before = row % panel_rows, count = least(panel_rows - before, stored.end - row);
-        panels.widen(row / panel_rows, inputs, side_by_side<V>(wide.data));
-        const float* first = wide.data + (columns.begin - inputs.begin) * panel_rows;
-        Index c = 0;
-        if (count == panel_rows)
-            for (; c + V::width <= columns.size(); c += V::width)
-                for (Index r = 0; r < panel_rows; r += V::width) {
-                    V square[V::width];
-                    for (Index i = 0; i < V::width; ++i)
-                        square[i] = V::load(first + (c + i) * panel_rows + r);
-                    V::transpose(square);
-                    for (Index i = 0; i < V::width; ++i)
-                        square[i].store(to + packed_place<V>(depth, row - stored.begin + r + i, c));
-                }
-        for (; c < columns.size(); ++c)
-            for (Index r = 0; r < count; ++r)
-                to[packed_place<V>(depth, row - stored.begin + r, c)] = first[c * panel_rows + before + r];
-        row += count;
-    }
-    for (; row < stored.end; ++row) {
-        read_inputs(weight, row - weight.first_row, columns, own.data);
-        for (Index c = 0; c < columns.size(); ++c)
-            to[packed_place<V>(depth, row - stored.begin, c)] = own.data[c];
-    }
+    use(stored({wanted, inputs.size(), rows.size(), stride}));
 }
 
 // Computes x W for a W that lies in panels, or whose rows are in blocks.
@@ -232,13 +164,16 @@ void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
             },
             store);
     }
-    multiply_in_blocks<V>(
-        x, weight.out,
-        [&](Range columns, Range depths, float* to) {
-            out_in ? pack_outputs<V>(weight, panels, columns, depths, to)
-                   : pack_back<V>(weight, panels, columns, depths, to);
-        },
-        store);
+    const auto pack_part = [&](Range columns, Range depths, float* to) {
+        if (out_in)
+            widen_rows(weight, panels, columns, depths,
+                       [&](Stored<F32> part) { pack<V>(part, depths.size(), columns.size(), to); });
+        else
+            widen_rows(weight, panels, depths, columns, [&](Stored<F32> part) {
+                pack_transposed<V>(part, depths.size(), columns.size(), to);
+            });
+    };
+    multiply_in_blocks<V>(x, weight.out, pack_part, store);
 }
 
 template <class V>

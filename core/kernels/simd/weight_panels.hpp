@@ -126,27 +126,17 @@ void add_panels(const float* x, PanelBytes from, Index depth, float* y) {
         for (Index i = 0; i < vectors<V>; ++i, y += V::width) (V::load(y) + sums[p][i]).store(y);
 }
 
-// Where a panel's numbers go: those of input k to `to` + k · step, the outputs side by side as far as a
-// panel of a product is wide, and from there on `gap` farther.
-struct WidenedPlace {
-    float* to;
-    Index step, gap;
-};
-
-// A vector after the other, which is less code, for what a product of matrices takes a twentieth of its
-// time for.
+// Widens a panel: the outputs of input k side by side at `to` + k · step. A vector after the other, which
+// is less code, for what a product of matrices takes a twentieth of its time for.
 template <class V, class T>
-void widen_panel(const std::byte* panel, Index depth, WidenedPlace place) {
-    for (Index first = 0; first < vectors<V>; ++first) {
-        float* const to =
-            place.to + first * V::width / panel_width<V> * place.gap + first * V::width % panel_width<V>;
+void widen_panel(const std::byte* panel, Index depth, float* to, Index step) {
+    for (Index first = 0; first < vectors<V>; ++first, to += V::width)
         for_each_input<V, 1, T>({panel, 0}, depth, SomeVectors<1>{first},
                                 [&]<int n>(Index k, int, Index, const V(&values)[n])
                                     __attribute__((always_inline)) {
                                         for (int input = 0; input < n; ++input)
-                                            values[input].store(to + (k + input) * place.step);
+                                            values[input].store(to + (k + input) * step);
                                     });
-    }
 }
 
 // The panels of a matrix, of any type.
@@ -174,15 +164,15 @@ class WeightPanels {
         (panels == 1 ? add_one_ : add_)(x + inputs.begin, {at(panel, inputs.begin), panel_bytes_},
                                         inputs.size(), y);
     }
-    void widen(Index panel, Range inputs, WidenedPlace place) const {
-        widen_(at(panel, inputs.begin), inputs.size(), place);
+    void widen(Index panel, Range inputs, float* to, Index step) const {
+        widen_(at(panel, inputs.begin), inputs.size(), to, step);
     }
     // Makes `add` take x · 2¹¹² and halves that are finite.
     void take_large_factors() { use_factors<SmallHalf>(); }
 
   private:
     using Add = void (*)(const float* x, PanelBytes from, Index depth, float* y);
-    using Widen = void (*)(const std::byte* panel, Index depth, WidenedPlace place);
+    using Widen = void (*)(const std::byte* panel, Index depth, float* to, Index step);
 
     template <class T>
     void use_factors() {
