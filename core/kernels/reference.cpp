@@ -96,16 +96,10 @@ void activate(Activation activation, std::span<float> x) {
 
 void linear(ConstMatrix x, const WeightView& weight, std::span<const float> bias, Activation activation,
             MatrixView<float> y) {
-    const bool out_in = weight.layout == WeightView::Layout::out_in;
-    const auto element = [&](Index in, Index out) {
-        float value = 0;
-        read_row(weight, out_in ? out : in, out_in ? in : out, {&value, 1});
-        return static_cast<double>(value);
-    };
     for (Index i = 0; i < x.rows; ++i)
         for (Index o = 0; o < weight.out; ++o) {
             double sum = bias.empty() ? 0 : static_cast<double>(bias[static_cast<std::size_t>(o)]);
-            for (Index a = 0; a < weight.in; ++a) sum += static_cast<double>(x(i, a)) * element(a, o);
+            for (Index a = 0; a < weight.in; ++a) sum += static_cast<double>(x(i, a)) * element(weight, a, o);
             y(i, o) = static_cast<float>(activated(activation, sum));
         }
 }

@@ -31,13 +31,6 @@ std::span<const float> row_of(const Tensor& tensor, Index row) {
 
 }  // namespace
 
-double element(const WeightView& weight, Index in, Index out) {
-    const bool by_output = weight.layout == WeightView::Layout::out_in;
-    float value = 0;
-    read_row(weight, by_output ? out : in, by_output ? in : out, {&value, 1});
-    return static_cast<double>(value);
-}
-
 WeightBlock StoredAt::block() const {
     const WeightView rows = stored_rows(*weight);
     return block_of(rows, element / rows.in, element % rows.in);

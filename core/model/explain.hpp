@@ -14,7 +14,6 @@
 
 namespace attn {
 
-double element(const WeightView& weight, Index in, Index out);
 // The tensor of the model's files that holds these numbers, and the place in its file of the element's first
 // byte, or of its block's.
 struct StoredAt {

@@ -187,6 +187,13 @@ void read_row(const WeightView& weight, Index row, Index first, std::span<float>
     }
 }
 
+double element(const WeightView& weight, Index in, Index out) {
+    const bool by_output = weight.layout == WeightView::Layout::out_in;
+    float value = 0;
+    read_row(weight, by_output ? out : in, by_output ? in : out, {&value, 1});
+    return static_cast<double>(value);
+}
+
 WeightBlock block_of(const WeightView& weight, Index row, Index at) {
     const BlockBytes block = copy_block(weight, weight.first_row + row, at);
     return take_apart(weight.dtype, std::span(block).first(byte_size(weight.dtype)));

@@ -48,5 +48,6 @@ WeightView transposed(WeightView weight);
 WeightBlock block_of(const WeightView& weight, Index row, Index at);
 // Widens elements [first, first + to.size()) of a stored row.
 void read_row(const WeightView& weight, Index row, Index first, std::span<float> to);
+double element(const WeightView& weight, Index in, Index out);
 
 }  // namespace attn
