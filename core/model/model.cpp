@@ -269,7 +269,10 @@ const Weight* Model::weight(std::string_view name) const {
 
 Tensor to_tensor(const Weight& weight) {
     Tensor tensor(weight.shape);
-    convert_to_f32(weight.dtype, bytes_in_rows(weight), tensor.values());
+    const WeightView stored = stored_rows(weight);
+    const auto width = static_cast<std::size_t>(stored.in);
+    for (Index row = 0; row < stored.out; ++row)
+        read_row(stored, row, 0, tensor.values().subspan(static_cast<std::size_t>(row) * width, width));
     return tensor;
 }
 
