@@ -9,9 +9,23 @@ const runs = (/** @type {keyof typeof probes} */ variant) => typeof WebAssembly 
 
 export const runsSimd = () => runs('simd');
 
-// The builds of the program in order, the best first. Threads share memory, which only a page isolated from
-// other origins may do.
-const mayShareMemory = () => globalThis.crossOriginIsolated === true;
+// The builds of the program in order, the best first. Threads are workers that get the program and its memory. Only a page isolated
+// from other origins may send a shared memory; some releases of WebKit refuse it, or the program, even then.
+function mayShareMemory() {
+    if (globalThis.crossOriginIsolated !== true) {
+        return false;
+    }
+    const { port1, port2 } = new MessageChannel();
+    try {
+        port1.postMessage([new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }), new WebAssembly.Module(Uint8Array.from(head.slice(0, 8)))]);
+        return true;
+    } catch {
+        return false;
+    } finally {
+        port1.close();
+        port2.close();
+    }
+}
 const variants = [
     { name: 'relaxed-threads', able: () => mayShareMemory() && runs('relaxed') },
     { name: 'simd-threads', able: () => mayShareMemory() && runs('simd') },
