@@ -91,13 +91,13 @@ void save(const std::string& name, const std::vector<std::span<const std::byte>>
 
 json open(const json& request) {
     opened = {};
+    set_thread_count(request.value("threads", 1));  // making a case may compute, too
     for (const Entry& entry : entries())
         if (entry.description["name"] == request["case"]) opened.task = entry.make();
     if (!opened.task.run) return {{"error", "there is no case " + request.value("case", "")}};
     for (const Kernels* kernels : all_kernels())
         if (kernels->name.find(request.value("table", "")) != std::string_view::npos)
             opened.kernels = kernels;
-    set_thread_count(request.value("threads", 1));
 
     json inputs = json::array();
     std::vector<std::span<const std::byte>> parts;

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { serve } from '../tools/lib/serve.mjs';
 import { here, measuredOn } from './machine.mjs';
 
-const cases = ['attention 12×64 n=1024 full', 'attention 12×64 n=1024 causal', 'GPT-2 small n=512'];
+const cases = ['attention 12×64 n=1024 full', 'attention 12×64 n=1024 causal', 'GEMM 512×768×768', 'GPT-2 small n=128'];
 const build = (variant, threads) => ({ name: variant, module: `/build/web/bench/bench-${variant}.mjs`, threads });
 const ours = [build('simd', 1), build('simd-threads', 2)];
 const display = ':97', driver = 'http://127.0.0.1:4597';
@@ -18,7 +18,8 @@ const children = [];
  * @param {string[]} args
  */
 function start(command, args) {
-    const env = { ...process.env, DISPLAY: display, LIBGL_ALWAYS_SOFTWARE: '1' };
+    // Safari shares memory in an isolated page; WebKitGTK does so only when JavaScriptCore is told to.
+    const env = { ...process.env, DISPLAY: display, LIBGL_ALWAYS_SOFTWARE: '1', JSC_useSharedArrayBuffer: '1' };
     children.push(spawn(command, args, { stdio: 'ignore', env }).on('error', (reason) => { throw reason; }));
 }
 
