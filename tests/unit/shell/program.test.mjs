@@ -80,13 +80,8 @@ test('threads only where the page is isolated', (t) => {
 });
 
 test('no threads where an isolated page may not send a memory', (t) => {
-    const channel = globalThis.MessageChannel;
-    const post = () => { throw new DOMException('The object can not be cloned.', 'DataCloneError'); };
     globalThis.crossOriginIsolated = true;
-    globalThis.MessageChannel = class { port1 = { postMessage: post, close() {} }; port2 = { close() {} }; };
-    t.after(() => {
-        delete globalThis.crossOriginIsolated;
-        globalThis.MessageChannel = channel;
-    });
+    t.after(() => delete globalThis.crossOriginIsolated);
+    t.mock.method(MessagePort.prototype, 'postMessage', () => { throw new DOMException('The object can not be cloned.', 'DataCloneError'); });
     assert.equal(chooseVariant({ 'explorer-simd.wasm': 1, 'explorer-simd-threads.wasm': 1 }, null), 'simd');
 });
