@@ -10,6 +10,4 @@ void embedding_backward(std::span<const std::int32_t> ids, ConstMatrix dy, Matri
     }
 }
 
-const BackwardKernels& default_backward() { return *all_backward().back(); }
-
 }  // namespace attn

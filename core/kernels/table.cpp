@@ -7,6 +7,4 @@ void round_to(SoftmaxPrecision precision, std::span<float> values) {
     if (precision == SoftmaxPrecision::bf16) round_to(DType::bf16, values);
 }
 
-const Kernels& default_kernels() { return *all_kernels().back(); }
-
 }  // namespace attn

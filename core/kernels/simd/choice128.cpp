@@ -4,6 +4,10 @@
 
 namespace attn {
 
+// These name no other table, so that the linker leaves out those that a program never asks for.
+const Kernels& default_kernels() { return simd::kernels128(); }
+const BackwardKernels& default_backward() { return simd::backward128(); }
+
 std::span<const Kernels* const> all_kernels() {
     static const std::array all{&portable_kernels(), &simd::kernels128()};
     return all;

@@ -31,4 +31,7 @@ std::span<const BackwardKernels* const> all_backward() {
     return std::span(all).first(widths());
 }
 
+const Kernels& default_kernels() { return *all_kernels().back(); }
+const BackwardKernels& default_backward() { return *all_backward().back(); }
+
 }  // namespace attn
