@@ -219,7 +219,8 @@ for (const [what, [changes, says]] of Object.entries(sites)) {
     });
 }
 
-test('while the weights are on their way the page is there, and a dropped model goes before', { start: false }, async (explorer) => {
+// Opens the bare address and keeps the model's weights back until the function that it resolves to is called.
+async function delayed(explorer) {
     if (bundled.absent) {
         skip(bundled.absent);
     }
@@ -230,6 +231,33 @@ test('while the weights are on their way the page is there, and a dropped model 
         await route.continue().catch(() => {});
     });
     await explorer.open(explorer.variant, '');
+    return arrive;
+}
+
+test('while the weights are on their way the worked example is there, then the sentence', { start: false }, async (explorer) => {
+    const arrive = await delayed(explorer);
+    await explorer.untilState('the worked example', ({ subject, lens }) => subject === 'worked' && lens === 'ladder');
+    assert.ok(await explorer.rect('panel/lens'));
+    assert.deepEqual([await hash(explorer), await explorer.page.isDisabled('#undo')], ['', true]);
+    arrive();
+    await opened(explorer);
+    assert.deepEqual([await hash(explorer), await explorer.page.isDisabled('#undo')], ['', true]);
+});
+
+test('the example stays once it has been changed', { start: false }, async (explorer) => {
+    const arrive = await delayed(explorer);
+    await explorer.untilState('the worked example', ({ subject }) => subject === 'worked');
+    await explorer.settled();
+    await explorer.click('lens/cache');
+    await explorer.untilState('lens Cache', ({ lens }) => lens === 'cache');
+    arrive();
+    await explorer.untilNotice(/^The model is open: choose Sentence/, 'info');
+    assert.equal((await explorer.state()).subject, 'worked');
+});
+
+test('while the weights are on their way, a dropped model goes before', { start: false }, async (explorer) => {
+    const arrive = await delayed(explorer);
+    await explorer.click('subject/sentence');
     await explorer.until('the words that it waits', () => explorer.rect('sentence/waiting'));
     assert.equal(await explorer.page.inputValue('#sentence'), texts.tired);
     await explorer.drop(tiny.folder);

@@ -165,11 +165,38 @@ void Visit::set_home(const Opening& opening) {
         }
 }
 
-void Visit::forget_home() { home_.reset(); }
+void Visit::forget_home() {
+    home_.reset();
+    meanwhile_.reset();
+}
+
+void Visit::show_meanwhile() {
+    if (!at_home()) return;
+    State next = state();
+    show_subject(next, default_state().subject);
+    next.lens = default_state().lens;
+    meanwhile_ = next;
+    if (lesson_of(next).is_open()) meanwhile_->edit<LessonState>() = {};
+    correct(std::move(next));
+}
+
+bool Visit::go_home() {
+    const std::optional<State> meanwhile = std::exchange(meanwhile_, std::nullopt);
+    if (!meanwhile || !home_) return false;
+    if (!is_but_for_lessons(*meanwhile)) {
+        if (state().subject != home_->subject) notice("The model is open: choose Sentence to see it.");
+        return false;
+    }
+    State next = *home_;
+    next.edit<LessonState>() = lesson_of(state());
+    correct(std::move(next));
+    return true;
+}
 
 // If there is a home, the bare address opens it, so a link to the first example has to name it.
 std::string Visit::address() const {
     if (is_but_for_lessons(home_ ? *home_ : default_state())) return "";
+    if (meanwhile_ && is_but_for_lessons(*meanwhile_)) return "";
     if (!home_) return to_fragment(state());
     const std::string fragment = to_fragment(state());
     return fragment.empty() ? "v=1&subject=" + std::string(state().subject) : fragment;

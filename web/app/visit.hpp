@@ -78,6 +78,11 @@ class Visit {
     const State* home() const { return home_ ? &*home_ : nullptr; }
     void correct_home(const Selection& selection) { home_->selection = selection; }
     void forget_home();
+    // The home's model is long in coming: the worked example is shown in its place.
+    void show_meanwhile();
+    // The home's model is open. If the example is shown in its place and nothing has been changed, shows the home
+    // and returns true.
+    bool go_home();
     void start(const std::string& fragment);          // the address that the page was opened with
     void open_fragment(const std::string& fragment);  // back, forward, or an edited address
     // Opens a link within the page, as an undo step of this description.
@@ -163,7 +168,7 @@ class Visit {
     Page& page_;
     History history_;
     Locks locks_;
-    std::optional<State> home_;
+    std::optional<State> home_, meanwhile_;
     std::string last_edit_;
     // The last command performed: its gesture, its kind and its time in ms.
     struct Given {

@@ -280,6 +280,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
     visit().set_home({model, layer, head});
 }
 
+EMSCRIPTEN_KEEPALIVE void explorer_meanwhile() { visit().show_meanwhile(); }
+
 EMSCRIPTEN_KEEPALIVE void explorer_greet() {
     frame().greet();
     wake();

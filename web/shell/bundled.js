@@ -20,6 +20,8 @@ class SiteFile {
     #early = null;
     /** @type {string | null} */
     #text = null;
+    /** Bytes that have come. */
+    arrived = 0;
 
     /**
      * @param {string} path
@@ -32,6 +34,9 @@ class SiteFile {
 
     /** Starts fetching a file that will be read once. It may arrive completely before anybody reads. */
     prefetch() {
+        if (this.#text !== null) {
+            return;
+        }
         const early = this.#early = this.#fetch();
         early.catch(() => {});  // the later reader learns of the error
     }
@@ -44,7 +49,15 @@ class SiteFile {
         }
         /** @type {QueuingStrategy<Uint8Array>} */
         const whole = new ByteLengthQueuingStrategy({ highWaterMark: this.size });
-        return body.pipeThrough(new TransformStream({}, undefined, whole));
+        this.arrived = 0;
+        /** @type {TransformStream<Uint8Array, Uint8Array>} */
+        const counter = new TransformStream({
+            transform: (chunk, controller) => {
+                this.arrived += chunk.byteLength;
+                controller.enqueue(chunk);
+            },
+        }, undefined, whole);
+        return body.pipeThrough(counter);
     }
 
     #take() {
@@ -106,6 +119,17 @@ export class Bundled {
     /** @param {string} name */
     prefetch(name) {
         this.#wanted(name).forEach((file) => file.prefetch());
+    }
+
+    /**
+     * The share of a model's bytes that have come, 0 to 1.
+     *
+     * @param {string} name
+     */
+    share(name) {
+        const files = this.#wanted(name);
+        const sum = (/** @type {'arrived' | 'size'} */ what) => files.reduce((total, file) => total + file[what], 0);
+        return sum('arrived') / sum('size');
     }
 
     /** @param {string} name */

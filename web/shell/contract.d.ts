@@ -31,6 +31,9 @@ export interface Exports {
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
+    /** After the start: the model that the bare address opens with is long in coming. */
+    _explorer_meanwhile(): void;
+
     /** After the start: the user is new here and is shown the first lesson. */
     _explorer_greet(): void;
 

@@ -50,8 +50,11 @@ async function ask() {
     const bundled = new Bundled(manifest);
     const model = location.hash.length > 1 ? new URLSearchParams(location.hash.slice(1)).get('model') : bundled.first;
     if (model && bundled.names.includes(model)) {
-        bundled.prefetch(model);
-        asked(import('./tokenizers.min.mjs'));
+        // On a slow connection the model would keep the program, and so the first picture, waiting.
+        progress.complete.then(() => {
+            bundled.prefetch(model);
+            asked(import('./tokenizers.min.mjs'));
+        });
     }
     return { program, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };
 }

@@ -47,6 +47,10 @@ export async function fetchManifest() {
 export class Progress {
     #arrived = 0;
     #total = 0;
+    /** @type {() => void} */
+    #finish = () => {};
+    /** Resolves when all of them have arrived. */
+    complete;
 
     /**
      * @param {Manifest} manifest
@@ -56,6 +60,8 @@ export class Progress {
     constructor(manifest, paths, report) {
         this.#total = paths.reduce((sum, path) => sum + (manifest[path] ?? 0), 0);
         this.report = report;
+        /** @type {Promise<void>} */
+        this.complete = new Promise((resolve) => { this.#finish = resolve; });
         report(0, this.#total);
     }
 
@@ -63,6 +69,9 @@ export class Progress {
     count(bytes) {
         this.#arrived += bytes;
         this.report(Math.min(this.#arrived, this.#total), this.#total);
+        if (this.#arrived >= this.#total) {
+            this.#finish();
+        }
     }
 
     /**

@@ -240,6 +240,9 @@ async function start() {
     }
     const { awaited } = host;
     await Promise.race([awaited, new Promise((resolve) => { setTimeout(resolve, awaited ? patience : 0); })]);
+    if (home && awaited && bundled.share(home.model) < 0.5) {  // a picture of something
+        program.meanwhile();
+    }
     program.draw();
 
     curtain.lift();

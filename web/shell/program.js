@@ -102,6 +102,8 @@ export class Program {
     /** @param {{model: string, layer: number, head: number}} opening */
     home({ model, layer, head }) { this.#call('_explorer_home', model, layer, head); }
 
+    meanwhile() { this.#call('_explorer_meanwhile'); }
+
     greet() { this.#call('_explorer_greet'); }
 
     /**

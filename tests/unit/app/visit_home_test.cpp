@@ -139,6 +139,67 @@ TEST_CASE("if the model does not arrive, the worked example stays") {
     CHECK(page.url == "");
 }
 
+TEST_CASE("while the model is long in coming, the worked example is shown") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("");
+    visit.settle(OpenLesson{{.name = "first-steps", .text = {}}});
+    visit.show_meanwhile();
+    CHECK(visit.state().subject == worked_subject);
+    CHECK(visit.state().lens == default_state().lens);
+    CHECK(lesson_of(visit.state()).is_open());
+    CHECK(page.url == "");
+    CHECK_FALSE(page.can_undo);
+    CHECK(sentence_in(visit).awaited_model() == "tiny");
+
+    SECTION("and then the model's head") {
+        load_tiny_model(visit);
+        give_words(visit, 6);
+        CHECK(visit.state().subject == sentence_subject);
+        CHECK(visit.state().selection == Selection{1, 2, 5, {}});
+        CHECK(lesson_of(visit.state()).is_open());
+        CHECK(page.url == "");
+        CHECK(page.notices.empty());
+        CHECK_FALSE(page.can_undo);
+    }
+    SECTION("and stays once something has been changed") {
+        visit.perform(SetTemperature{2});
+        load_tiny_model(visit);
+        CHECK(visit.state().subject == worked_subject);
+        CHECK(worked_of(visit.state()).temperature == 2);
+        REQUIRE(page.notices.size() == 1);
+        CHECK(page.notices[0].starts_with("The model is open"));
+        visit.perform(OpenSubject{sentence_subject});
+        give_words(visit, 6);
+        CHECK(sentence_of(visit.state()).text == first_twin());
+        CHECK(sentence_of(visit.state()).model == "tiny");
+    }
+    SECTION("until the sentence is chosen, which waits as before") {
+        visit.perform(OpenSubject{sentence_subject});
+        CHECK(sentence_in(visit).awaited_model() == "tiny");
+        load_tiny_model(visit);
+        give_words(visit, 6);
+        CHECK(visit.state().subject == sentence_subject);
+        CHECK(page.notices.empty());
+    }
+    SECTION("and stays if it does not arrive") {
+        sentence_in(visit).model_failed();
+        CHECK(visit.state().subject == worked_subject);
+        CHECK_FALSE(page.can_undo);
+        visit.perform(SetTemperature{2});
+        visit.undo();
+        CHECK(visit.state().subject == worked_subject);
+    }
+}
+
+TEST_CASE("a link is shown at once, whatever its model does") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("lens=sentence&model=tiny&text=abc");
+    visit.show_meanwhile();
+    CHECK(visit.state().subject == sentence_subject);
+}
+
 TEST_CASE("a link to a model of the hub requests it by the link's name, and users read a shorter one") {
     const std::string commit = "607a30d783dfa663caf39e06633721c8d4cfcd7e",
                       name = "hub:openai-community/gpt2@" + commit;

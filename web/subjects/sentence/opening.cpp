@@ -44,6 +44,8 @@ bool SentenceSubject::load_model() {
         pending_.want_last_token();
     } else if (!awaited) {
         model_chosen(!wrote);
+    } else if (visit().go_home()) {
+        pending_.want_last_token(!state().selection.query);
     }
     visit().page().set_title(shown_name(open_.name));
     visit().show_boxes(true);
