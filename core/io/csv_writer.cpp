@@ -1,8 +1,8 @@
 #include "io/csv_writer.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
+
+#include "io/decimal.hpp"
 
 namespace attn {
 
@@ -28,12 +28,7 @@ void CsvWriter::row(const std::string& name, std::span<const float> values) {
     label(name);
     for (const float value : values) {
         text_ += ',';
-        if (std::isnan(value)) {
-            text_ += "nan";
-            continue;
-        }
-        std::array<char, 32> digits;
-        text_.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr);
+        text_ += std::isnan(value) ? "nan" : shortest(value);
     }
     text_ += "\r\n";
 }

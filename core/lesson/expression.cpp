@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "io/decimal.hpp"
 #include "lesson/tokens.hpp"
 
 namespace attn::lesson {
@@ -292,9 +292,7 @@ Result<Expression> parse_expression(std::string_view text, std::size_t first_col
 }
 
 std::string to_text(const Number& number) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number.written).ptr;
-    return std::string(digits.data(), end) + (number.is_percent ? "%" : "");
+    return shortest(number.written) + (number.is_percent ? "%" : "");
 }
 
 std::string to_text(const Answer& answer) {

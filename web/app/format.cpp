@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -10,20 +9,6 @@
 #include <limits>
 
 namespace attn::app {
-
-namespace {
-
-template <class Number>
-std::string to_text(Number value) {
-    char text[32];
-    const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-    return {text, end};
-}
-
-}  // namespace
-
-std::string shortest(double value) { return to_text(value); }
-std::string shortest(float value) { return to_text(value); }
 
 std::string fixed(double value, int decimals) {
     if (std::isnan(value)) return "NaN";

@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "attention/head_index.hpp"
+#include "io/decimal.hpp"
 
 namespace attn::app {
 
-std::string shortest(double value);               // reads back as the same double: "0.1", "-inf", "1e-07"
-std::string shortest(float value);                // reads back as the same float
+using attn::shortest;
 std::string rounded(double value, int decimals);  // "0.43"; for one number among many
 // "0.433", "−∞", "NaN"; scientific if fixed notation would show only zeros.
 std::string fixed(double value, int decimals);
