@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "app/command.hpp"
 
@@ -14,6 +15,8 @@ struct LessonState {
     bool operator==(const LessonState&) const = default;
     bool is_open() const { return !name.empty() || !text.empty(); }
 };
+// The bare address opens it for a newcomer.
+inline constexpr std::string_view first_lesson = "first-steps";
 inline const LessonState& lesson_of(const State& state) { return state.of<LessonState>(); }
 
 // Says whether a lesson of the site may have this name: small letters, digits and hyphens, and perhaps a

@@ -195,6 +195,9 @@ bool Visit::go_home() {
 
 // If there is a home, the bare address opens it, so a link to the first example has to name it.
 std::string Visit::address() const {
+    const LessonState& lesson = lesson_of(state());
+    if (lesson.is_open() && (lesson.name != first_lesson || !lesson.text.empty()))
+        return to_fragment(state());
     if (is_but_for_lessons(home_ ? *home_ : default_state())) return "";
     if (meanwhile_ && is_but_for_lessons(*meanwhile_)) return "";
     if (!home_) return to_fragment(state());

@@ -109,7 +109,7 @@ void introduce(Visit& visit) {
     Subject& subject = subject_in(visit);
     if (subject.learning() || !subject.attention() || !subject.ladder())
         visit.perform(OpenSubject{subject_list().front().key});
-    lessons_of(visit).open(learn::first_lesson);
+    lessons_of(visit).open(first_lesson);
 }
 
 void add_lessons(std::vector<PaletteEntry>& to, Visit& visit) {

@@ -20,9 +20,6 @@ bool needs_model(std::string_view needs);
 // Says in words what a lesson needs: "the worked example", "a bundled model", or nothing.
 std::string needs_told(std::string_view needs);
 
-// The lesson that greets newcomers.
-inline constexpr std::string_view first_lesson = "first-steps";
-
 class Library {
   public:
     // Takes the list; an error says what is wrong with it.

@@ -192,6 +192,20 @@ TEST_CASE("while the model is long in coming, the worked example is shown") {
     }
 }
 
+TEST_CASE("the address of the home carries every lesson but the first") {
+    Home home;
+    auto& [page, visit] = home;
+    visit.start("");
+    visit.perform(OpenLesson{{.name = "first-steps", .text = {}}});
+    CHECK(page.url == "");
+    visit.perform(OpenLesson{{.name = "one-token-back", .text = {}}});
+    CHECK(page.url.find("lesson=one-token-back") != std::string::npos);
+    visit.perform(OpenLesson{{.name = {}, .text = "---\ntitle: Mine\n---\n"}});
+    CHECK(page.url.find("lesson.text=") != std::string::npos);
+    visit.perform(CloseLesson{});
+    CHECK(page.url == "");
+}
+
 TEST_CASE("a link is shown at once, whatever its model does") {
     Home home;
     auto& [page, visit] = home;
