@@ -26,7 +26,7 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
     function handle(event) {
         const command = event.ctrlKey || event.metaKey;
         const key = event.key.toLowerCase();
-        if (command && (key === 'z' || key === 'y') && !isIn('textarea, input', event)) {
+        if (command && (key === 'z' || key === 'y') && !semantics.typing && !isIn('textarea, input', event)) {
             event.preventDefault();
             event.stopImmediatePropagation();
             (key === 'y' || event.shiftKey ? redo : undo)();
