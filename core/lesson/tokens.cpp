@@ -19,25 +19,10 @@ struct Spelling {
     std::string_view written, means;
 };
 // The longer of two that begin alike comes first.
-constexpr std::array<Spelling, 19> marks{{{"<=", "<="},
-                                          {">=", ">="},
-                                          {"!=", "!="},
-                                          {"≤", "<="},
-                                          {"≥", ">="},
-                                          {"≠", "!="},
-                                          {"−", "-"},
-                                          {"×", "*"},
-                                          {"±", "±"},
-                                          {"<", "<"},
-                                          {">", ">"},
-                                          {"=", "="},
-                                          {"+", "+"},
-                                          {"-", "-"},
-                                          {"*", "*"},
-                                          {"/", "/"},
-                                          {"%", "%"},
-                                          {"(", "("},
-                                          {")", ")"}}};
+constexpr std::array<Spelling, 20> marks{{{"<=", "<="}, {">=", ">="}, {"!=", "!="}, {"≤", "<="}, {"≥", ">="},
+                                          {"≠", "!="},  {"−", "-"},   {"×", "*"},   {"±", "±"},  {"+/-", "±"},
+                                          {"<", "<"},   {">", ">"},   {"=", "="},   {"+", "+"},  {"-", "-"},
+                                          {"*", "*"},   {"/", "/"},   {"%", "%"},   {"(", "("},  {")", ")"}}};
 // What other languages write, and what to write here.
 constexpr std::array<Spelling, 7> foreign{{{"==", "write one = to compare"},
                                            {"&&", "write and"},

@@ -123,9 +123,13 @@ void LessonWriter::add_check(const std::string& name) {
     if (!now || !std::isfinite(*now))
         return visit_.report_error(outcome ? Error{"Only a number can be checked so."} : outcome.error());
     const std::string bound = next_of_two_digits(*now);
+    const std::size_t point = std::min(bound.find('.'), bound.size() - 1),
+                      decimals = bound.size() - point - 1;
+    const std::string number =
+        "{" + name + ":" + std::to_string(std::clamp<std::size_t>(decimals, 2, 6)) + "}";
     insert("\nChange something, until `" + name + "` is more than " + bound + ".\n\n```check\n" + name +
-           " > " + bound + " | It is {" + name + ":2}; it should be more than " + bound + ". | It is {" +
-           name + ":2} now.\n```\n");
+           " > " + bound + " | It is " + number + "; it should be more than " + bound + ". | It is " +
+           number + " now.\n```\n");
 }
 
 std::string LessonWriter::file_name() const {

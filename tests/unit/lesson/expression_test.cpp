@@ -92,6 +92,7 @@ TEST_CASE("two numbers are equal within a tolerance", "[lesson]") {
     CHECK(truth("1000000 = 1000000.9"));
     CHECK(truth("x = 0.31 ± 0.02"));
     CHECK(truth("x = 0.31 ± 2%"));
+    CHECK(truth("x = 0.31 +/- 0.02"));
     CHECK_FALSE(truth("x = 0.31 ± 0.005"));
     CHECK(truth("x != 0.31 ± 0.005"));
     CHECK(truth("1 / 0 = 1 / 0"));
