@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "io/decimal.hpp"
+#include "tensor/decimal.hpp"
 
 namespace attn {
 

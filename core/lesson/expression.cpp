@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
-#include "io/decimal.hpp"
 #include "lesson/tokens.hpp"
+#include "tensor/decimal.hpp"
 
 namespace attn::lesson {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "attention/head_index.hpp"
-#include "io/decimal.hpp"
+#include "tensor/decimal.hpp"
 
 namespace attn::app {
 

@@ -80,8 +80,8 @@ class Visit {
     void forget_home();
     // The home's model is long in coming: the worked example is shown in its place.
     void show_meanwhile();
-    // The home's model is open. If the example is shown in its place and nothing has been changed, shows the home
-    // and returns true.
+    // The home's model is open. If the example is shown in its place and nothing has been changed, shows the
+    // home and returns true.
     bool go_home();
     void start(const std::string& fragment);          // the address that the page was opened with
     void open_fragment(const std::string& fragment);  // back, forward, or an edited address

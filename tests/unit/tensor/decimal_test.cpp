@@ -1,5 +1,5 @@
 // Tests numbers as decimals, beside std::to_chars.
-#include "io/decimal.hpp"
+#include "tensor/decimal.hpp"
 
 #include <array>
 #include <bit>
