@@ -85,6 +85,23 @@ test('a hint comes on request, and after two tries by itself', { fragment: 'v=1&
     await explorer.until('another hint', () => panelText(explorer), (text) => /raise the number in row 0, column 1/.test(text));
 });
 
+test('Ctrl+Z in the text of a lesson undoes what was typed, and nothing of the page', async (explorer) => {
+    await explorer.type('w_k/0/1', '3');
+    await explorer.settled();
+    await explorer.press('Control+K');
+    await explorer.until('the palette', () => explorer.rect('palette'));
+    await explorer.page.keyboard.type('write a lesson');
+    await explorer.settled();
+    await explorer.press('Enter');
+    await explorer.click('lesson/write/text');
+    const draft = () => explorer.page.evaluate(() => localStorage.getItem('lesson-draft') ?? '');
+    await explorer.page.keyboard.type('§');
+    await explorer.until('the sign', draft, (text) => text.includes('§'));
+    await explorer.press('Control+z');
+    await explorer.until('the sign to be gone', draft, (text) => !text.includes('§'));
+    assert.equal((await explorer.matrix('w_k'))[0][1], 3);
+});
+
 // ---- Lessons from elsewhere -------------------------------------------------------------------------------
 
 const mine = (title, check = 'weight("sat", "cat") > 80%') => `---\ntitle: ${title}\n---\n## Look at “sat”\nGive “cat” more than 80 %.\n\`\`\`view\nv=1&subject=worked&query=1\n\`\`\`\n\`\`\`check\n${check} | It is {weight("sat", "cat"):%}.\n\`\`\`\n`;
