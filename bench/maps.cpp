@@ -75,14 +75,18 @@ void tell(const std::string& what, double seconds, double beside) {
     std::fflush(stdout);
 }
 
-std::shared_ptr<const Record> computed(Index heads, Index n, const Mask& mask, const Kernels& kernels,
-                                       Run* prepared = nullptr) {
+Record prepared_record(Index heads, Index n, const Mask& mask, const Kernels& kernels) {
     AttentionSpec spec;
     spec.mask = mask;
     auto record = Record::prepare(uniform({heads, n, 64}, 1), uniform({heads, n, 64}, 2),
                                   uniform({heads, n, 64}, 3), spec, kernels);
     if (!record) std::exit(1);
-    RecordJob job(*std::move(record));
+    return *std::move(record);
+}
+
+std::shared_ptr<const Record> computed(Index heads, Index n, const Mask& mask, const Kernels& kernels,
+                                       Run* prepared = nullptr) {
+    RecordJob job(prepared_record(heads, n, mask, kernels));
     const Run r = run([&] { return job.step(); }, [&] { return job.sampled(tile_side); });
     if (prepared) *prepared = r;
     return job.record();
@@ -94,6 +98,24 @@ double fused(const Record& record, const Kernels& kernels) {
     return again ? now() - start : 0;
 }
 
+// Does what the page does with dropped tensors: measures the sampled rows, makes the first picture, then the
+// rest of the record and the tiles of its weights together.
+Run together(Index n, const Mask& mask, const Kernels& kernels) {
+    RecordJob job(prepared_record(1, n, mask, kernels));
+    std::shared_ptr<Pyramid> pyramid;
+    return run(
+        [&] {
+            if (!job.sampled(tile_side)) return job.step();
+            if (!pyramid) {
+                pyramid = std::make_shared<Pyramid>(stage_map(job.record(), 0, Stage::weight),
+                                                    Pyramid::usual_bytes, kernels);
+                job.give_scores(pyramid);
+            }
+            return !pyramid->sample() || job.done() ? pyramid->step() : job.step() || !pyramid->done();
+        },
+        [&] { return pyramid && pyramid->sample(); });
+}
+
 void one_map(Index n, const std::string& name, const Mask& mask, const Kernels& kernels) {
     Run records;
     const auto record = computed(1, n, mask, kernels, &records);
@@ -103,6 +125,11 @@ void one_map(Index n, const std::string& name, const Mask& mask, const Kernels& 
     tell("record in slices, sampled rows", records.first, beside);
     tell("record in slices, all rows", records.all, beside);
     tell("its longest slice", records.longest_slice, beside);
+    const Run both = together(n, mask, kernels);
+    tell("record and weights together, first picture", both.first, beside);
+    tell("record and weights together, complete, " + std::to_string(both.most_memory >> 20) + " MiB at most",
+         both.all, beside);
+    tell("their longest slice", both.longest_slice, beside);
     for (const Stage stage : {Stage::weight, Stage::scaled, Stage::contribution}) {
         const MapPointer map = stage_map(record, 0, stage);
         const std::string of = std::string(info(stage).key) + ", ";

@@ -161,6 +161,23 @@ void Record::measure(Range queries, Index step, Range kv_heads) {
     compute(call, queries, step, kv_heads);
 }
 
+void Record::measure(Index head, Range queries, const KeyPart& part) {
+    AttentionCall call = this->call();
+    call.v.cols = call.output.cols = 0;
+    call.part = &part;
+    const Index kv = kv_head(head);
+    const ShiftedRule rule{call.rule, head, queries.begin, 1};
+    call.rule = rule.shifted();
+    call.q = every(1, attn::part(call.q, {head, head + 1}), queries);
+    call.k = attn::part(call.k, {kv, kv + 1});
+    call.v = attn::part(call.v, {kv, kv + 1});
+    if (call.bias.data) call.bias = every(1, attn::part(call.bias, {head, head + 1}), queries);
+    call.output = every(1, attn::part(call.output, {head, head + 1}), queries);
+    for (MatrixView<float>* const numbers : {&call.row_max, &call.row_log_sum})
+        *numbers = {numbers->row(head) + queries.begin, 1, queries.size(), numbers->row_stride};
+    kernels_->attention(call);
+}
+
 void Record::compute(AttentionCall call, Range queries, Index step, Range kv_heads) {
     const Index count = count_of(queries, step), group = heads() / this->kv_heads();
     if (count <= 0) return;

@@ -37,11 +37,6 @@ bool all_finite(ConstMatrix m) {
     return finite;
 }
 
-struct RowState {
-    float max = -infinity;
-    double sum = 0;
-};
-
 // Computes one head for a block of at most 64 queries.
 class QueryTile {
   public:
@@ -53,7 +48,9 @@ class QueryTile {
           q_(rows(call.q.head(head), queries)),
           k_(call.k.head(head / (call.q.heads / call.k.heads))),
           v_(call.v.head(head / (call.q.heads / call.k.heads))),
-          output_(rows(call.output.head(head), queries)) {}
+          output_(rows(call.output.head(head), queries)) {
+        if (call.part) std::copy_n(call.part->rows.begin() + queries.begin, queries.size(), states_.begin());
+    }
 
     void run() {
         for (Index i = 0; i < output_.rows; ++i) std::fill_n(output_.row(i), output_.cols, 0.0f);
@@ -66,27 +63,42 @@ class QueryTile {
             });
         }
         for_each_tile([&](Range keys, float* scores) { accumulate(keys, scores); });
-        finish();
+        if (call_.part)
+            std::copy_n(states_.begin(), queries_.size(), call_.part->rows.begin() + queries_.begin);
+        if (!call_.part || call_.part->last) finish();
     }
 
   private:
     static TileRow tile_row(float* scores, Index i) { return TileRow(scores + i * tile_keys, tile_keys); }
-    RowState& state(Index i) { return states_[static_cast<std::size_t>(i)]; }
+    RowSums& state(Index i) { return states_[static_cast<std::size_t>(i)]; }
 
     // Calls f(keys, masked scores [queries, 64]) for every key tile that holds an allowed cell.
     template <class F>
     void for_each_tile(F f) {
-        for (Index begin = 0; begin < k_.rows; begin += tile_keys) {
+        const Range all = call_.part ? call_.part->keys : Range{0, k_.rows};
+        for (Index begin = all.begin; begin < all.end; begin += tile_keys) {
             const Range keys{begin, std::min(begin + tile_keys, k_.rows)};
             Coverage coverage = call_.rule.row ? Coverage::some : Coverage::all;
             if (call_.rule.tile) coverage = call_.rule.tile(call_.rule.self, head_, queries_, keys);
-            if (coverage == Coverage::none) continue;
-
+            if (coverage == Coverage::none) {
+                if (call_.part) {
+                    scores_.fill(-infinity);
+                    keep(keys);
+                }
+                continue;
+            }
             panels_.pack_transposed(rows(k_, keys));
             multiply(q_, panels_, {scores_.data(), queries_.size(), keys.size(), tile_keys});
             for (Index i = 0; i < queries_.size(); ++i) mask(i, keys, coverage, tile_row(scores_.data(), i));
+            keep(keys);
             f(keys, scores_.data());
         }
+    }
+
+    void keep(Range keys) {
+        for (Index i = 0; call_.part && i < queries_.size(); ++i)
+            std::copy_n(scores_.data() + i * tile_keys, keys.size(),
+                        call_.part->scores.row(queries_.begin + i) + keys.begin);
     }
 
     // Turns raw scores into masked scores.
@@ -170,7 +182,7 @@ class QueryTile {
     Range queries_;
     ConstMatrix q_, k_, v_;
     MatrixView<float> output_;
-    std::array<RowState, tile_rows> states_;
+    std::array<RowSums, tile_rows> states_;  // the reference is the maximum
     alignas(64) std::array<float, tile_rows * tile_keys> scores_;
 };
 

@@ -69,7 +69,10 @@ void attention(const AttentionCall& call) {
                     s += static_cast<double>(call.bias.head(h)(i, call.bias_one_column ? 0 : j));
                 const auto at = static_cast<std::size_t>(j);
                 row[at] = allowed[at] ? round_to(call.softmax_precision, s) : -infinity;
+                if (call.part && j >= call.part->keys.begin && j < call.part->keys.end)
+                    call.part->scores(i, j) = static_cast<float>(row[at]);
             }
+            if (call.part && !call.part->last) continue;
             const Softmax softmax = exponentiate(row, call.softmax_precision);
             call.row_max(h, i) = static_cast<float>(softmax.max);
             call.row_log_sum(h, i) = static_cast<float>(std::log(softmax.sum));

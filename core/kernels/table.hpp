@@ -2,6 +2,7 @@
 // double-precision reference.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -32,6 +33,21 @@ struct CellRule {
     bool (*run)(const void* self, Index head, Index query, Range& keys) = nullptr;
 };
 
+// What a row of scores has summed up over some keys: Σ exp(score − reference).
+struct RowSums {
+    float max = -std::numeric_limits<float>::infinity();
+    float reference = -std::numeric_limits<float>::infinity();
+    double sum = 0;
+};
+
+// Some keys of a call that computes row numbers in parts, one call for each, in the order of the keys.
+struct KeyPart {
+    Range keys;                // begin at a multiple of 64, and end at one or with the last key
+    bool last = false;         // the row numbers are written
+    std::span<RowSums> rows;   // [n_q]
+    MatrixView<float> scores;  // [n_q, n_k rounded up to 64], takes the masked scores of these keys
+};
+
 struct AttentionCall {
     ConstHeads q;  // [heads, n_q, d_k]
     ConstHeads k;  // [kv_heads, n_k, d_k]; heads a multiple of kv_heads, repeat-interleave
@@ -47,6 +63,9 @@ struct AttentionCall {
     HeadsView<float> output;        // [heads, n_q, d_v]
     MatrixView<float> row_max;      // [heads, n_q]
     MatrixView<float> row_log_sum;  // [heads, n_q]
+    // Null: all keys at once. Otherwise there is one head, and the output has no columns; the exponentials
+    // are of f32. Bits are those of all keys at once.
+    const KeyPart* part = nullptr;
 };
 
 // Pools the cells of a map in blocks, counted from the upper left corner; the last blocks are cut off at the

@@ -74,7 +74,7 @@ MapSums::MapSums(Index rows, Index key_count)
     : queries(size(rows)), entropies(size(rows)), keys(size(key_count)) {}
 
 BlockJob::BlockJob(MapPointer map, MapWindow window, Index block_rows, Index block_keys,
-                   const Kernels& kernels)
+                   const Kernels& kernels, Index chunk_rows)
     : map_(std::move(map)),
       kernels_(&kernels),
       window_(window),
@@ -84,8 +84,9 @@ BlockJob::BlockJob(MapPointer map, MapWindow window, Index block_rows, Index blo
               in_blocks({0, window.keys.size()}, block_keys).size()),
       sums_(window.rows(), window.keys.size()) {
     // A chunk consists of whole blocks.
-    const Index rows = std::max(block_rows, chunk_side / block_rows * block_rows),
+    const Index rows = std::max(block_rows, chunk_rows / block_rows * block_rows),
                 keys = std::max(block_keys, chunk_side / block_keys * block_keys);
+    chunks_a_task_ = size(std::max<Index>(chunk_side * chunk_side / (rows * keys), 1));
     for (Index row = 0; row < window.rows(); row += rows)
         for (Index key = 0; key < window.keys.size(); key += keys) {
             const Chunk chunk{{row, std::min(row + rows, window.rows())},
@@ -101,14 +102,25 @@ BlockJob::BlockJob(MapPointer map, MapWindow window, Index block_rows, Index blo
 }
 
 bool BlockJob::step() {
-    slots_.resize(size(thread_count()));
-    const std::size_t count = std::min(slots_.size(), chunks_.size() - next_);
+    compute_some(nullptr);
+    return !done();
+}
+
+bool BlockJob::takes(const ScoredRows& rows) const {
+    return !done() && rows.queries.holds(window_.query(chunks_[next_].rows.begin));
+}
+
+void BlockJob::take(const ScoredRows& rows) { compute_some(&rows); }
+
+void BlockJob::compute_some(const ScoredRows* rows) {
+    slots_.resize(size(thread_count()) * chunks_a_task_);
+    std::size_t count = std::min(slots_.size(), chunks_.size() - next_);
+    while (rows && !rows->queries.holds(window_.query(chunks_[next_ + count - 1].rows.begin))) --count;
     for_each_task(static_cast<Index>(count),
-                  [&](Index i) { compute(chunks_[next_ + size(i)], slots_[size(i)]); });
+                  [&](Index i) { compute(chunks_[next_ + size(i)], rows, slots_[size(i)]); });
     for (std::size_t i = 0; i < count; ++i) add(chunks_[next_ + i], slots_[i].sums);
     next_ += count;
     if (done()) slots_.clear();
-    return !done();
 }
 
 double BlockJob::progress() const {
@@ -124,7 +136,7 @@ std::size_t BlockJob::bytes() const {
     return bytes;
 }
 
-void BlockJob::compute(const Chunk& chunk, Slot& slot) {
+void BlockJob::compute(const Chunk& chunk, const ScoredRows* given, Slot& slot) {
     const Range rows = in_blocks(chunk.rows, block_rows_), cols = in_blocks(chunk.keys, block_keys_);
     const auto in_place = [&](std::vector<float>& grid) { return part_of(grid, blocks_.cols, rows, cols); };
     const MapWindow part{{window_.query(chunk.rows.begin), window_.query(chunk.rows.end - 1) + 1},
@@ -142,10 +154,16 @@ void BlockJob::compute(const Chunk& chunk, Slot& slot) {
                   .row_sums = slot.sums.queries,
                   .column_sums = slot.sums.keys};
     if (block_rows_ > 1 || block_keys_ > 1) {
-        slot.cells.resize(size(chunk.rows.size(), chunk.keys.size()));
-        const MatrixView<float> cells{slot.cells.data(), chunk.rows.size(), chunk.keys.size(),
-                                      chunk.keys.size()};
-        map_->cells(part, cells, slot.sums.entropies);
+        MatrixView<float> cells{nullptr, chunk.rows.size(), chunk.keys.size(), chunk.keys.size()};
+        if (given) {
+            cells.data = given->scores.row(part.queries.begin - given->queries.begin) + part.keys.begin;
+            cells.row_stride = given->scores.row_stride;
+            map_->cells_from_scores(part, cells, slot.sums.entropies);
+        } else {
+            slot.cells.resize(size(cells.rows, cells.cols));
+            cells.data = slot.cells.data();
+            map_->cells(part, cells, slot.sums.entropies);
+        }
         call.cells = cells;
         slot.sums.not_numbers = kernels_->pool(call);
         return;

@@ -36,17 +36,27 @@ struct MapSums {
     MapSums(Index rows, Index keys);
 };
 
+// Masked scores of some queries, [queries, keys of the map], in memory that their cells may take.
+struct ScoredRows {
+    Range queries;
+    MatrixView<float> scores;
+};
+
 // Pools a window in slices. To cancel the job, drop it.
 class BlockJob {
   public:
     // The blocks have block_rows rows of the window × block_keys keys, counted from the window's upper left
-    // corner.
+    // corner. The cells of so many rows are made at a time, or of a row of blocks if that is more.
     BlockJob(MapPointer map, MapWindow window, Index block_rows, Index block_keys,
-             const Kernels& kernels = default_kernels());
+             const Kernels& kernels = default_kernels(), Index chunk_rows = 256);
 
     // Processes about 2^16 cells per thread, or one block if that is larger; true while there is more to do.
     // The bits of the result do not depend on the number of threads.
     bool step();
+    // A step that makes cells of given scores (Map::cells_from_scores), if the next rows are among theirs.
+    // The window must have every row, its blocks several cells, and the scores all the rows made at a time.
+    bool takes(const ScoredRows& rows) const;
+    void take(const ScoredRows& rows);
     bool done() const { return next_ == chunks_.size(); }
     double progress() const;  // 0 … 1
 
@@ -64,13 +74,15 @@ class BlockJob {
         AlignedVector<float> cells;
         MapSums sums;
     };
-    void compute(const Chunk& chunk, Slot& slot);
+    void compute_some(const ScoredRows* rows);
+    void compute(const Chunk& chunk, const ScoredRows* rows, Slot& slot);
     void add(const Chunk& chunk, const MapSums& sums);
 
     MapPointer map_;
     const Kernels* kernels_ = nullptr;
     MapWindow window_;
     Index block_rows_ = 1, block_keys_ = 1;
+    std::size_t chunks_a_task_ = 1;
     std::vector<Chunk> chunks_;  // the ones that hold something
     std::size_t next_ = 0;
     std::vector<Slot> slots_;

@@ -52,14 +52,20 @@ class HeadMap : public Map {
     }
 
     void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const final {
-        for_each_part(
-            *this, window, out, [&](const MapWindow& part, Index first_row, MatrixView<float> place) {
-                part_cells(part, place,
-                           entropy.empty() ? entropy : entropy.subspan(static_cast<std::size_t>(first_row)));
-            });
+        in_parts(window, out, entropy, [this](const auto&... part) { part_cells(part...); });
     }
 
   protected:
+    // Calls f(part, its place in out, its entropy) for the parts that hold something.
+    template <class F>
+    void in_parts(const MapWindow& window, MatrixView<float> out, std::span<double> entropy, F f) const {
+        for_each_part(*this, window, out,
+                      [&](const MapWindow& part, Index first_row, MatrixView<float> place) {
+                          f(part, place,
+                            entropy.empty() ? entropy : entropy.subspan(static_cast<std::size_t>(first_row)));
+                      });
+    }
+
     HeadMap(std::shared_ptr<const Record> record, Index head, bool is_signed)
         : Map(record->queries(), record->keys(), is_signed), record_(std::move(record)), head_(head) {}
 
@@ -82,11 +88,10 @@ class HeadMap : public Map {
         }
     }
 
-    // Turns masked scores into weights, with 0 for masked cells, calls f(row, the row's weights),
+    // Turns masked scores in place into weights, with 0 for masked cells, calls f(row, the row's weights),
     // and masks the cells again.
     template <class F>
-    void weights(const MapWindow& part, MatrixView<float> out, std::span<double> entropy, F f) const {
-        stage(Stage::masked, part, out);
+    void weigh(const MapWindow& part, MatrixView<float> out, std::span<double> entropy, F f) const {
         const bool is_whole = coverage(part.queries, part.keys) == Coverage::all;
         std::vector<float> scores(is_whole ? 0 : static_cast<std::size_t>(out.cols));
         for (Index r = 0; r < out.rows; ++r) {
@@ -125,9 +130,19 @@ class WeightMap final : public HeadMap {
     WeightMap(std::shared_ptr<const Record> record, Index head, std::vector<float> key_factors)
         : HeadMap(std::move(record), head, false), factors_(std::move(key_factors)) {}
 
+    const Record* scored_record() const override { return &record(); }
+    void cells_from_scores(const MapWindow& window, MatrixView<float> scores,
+                           std::span<double> entropy) const override {
+        in_parts(window, scores, entropy, [this](const auto&... part) { weigh_part(part...); });
+    }
+
   private:
     void part_cells(const MapWindow& part, MatrixView<float> out, std::span<double> entropy) const override {
-        weights(part, out, entropy, [&](Index, std::span<float> row) {
+        stage(Stage::masked, part, out);
+        weigh_part(part, out, entropy);
+    }
+    void weigh_part(const MapWindow& part, MatrixView<float> out, std::span<double> entropy) const {
+        weigh(part, out, entropy, [&](Index, std::span<float> row) {
             if (factors_.empty()) return;
             const float* factors = factors_.data() + part.keys.begin;
             // A weight of 0 must not be multiplied: it takes nothing, not even from an infinite value.
@@ -166,7 +181,8 @@ class GradientMap final : public HeadMap {
         const Index cols = d_weights.cols;
         AlignedVector<float> buffer(static_cast<std::size_t>(d_weights.rows * cols));
         const MatrixView<float> a{buffer.data(), d_weights.rows, cols, cols};
-        weights(part, a, {}, [](Index, std::span<float>) {});
+        stage(Stage::masked, part, a);
+        weigh(part, a, {}, [](Index, std::span<float>) {});
         for (Index r = 0; r < a.rows; ++r)
             for (Index j = 0; j < cols; ++j) {
                 const float weight = a(r, j) == masked_cell ? 0 : a(r, j),

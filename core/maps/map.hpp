@@ -47,6 +47,12 @@ class Map {
     virtual void cells(const MapWindow& window, MatrixView<float> out, std::span<double> entropy) const = 0;
 
     void cells(const MapWindow& window, MatrixView<float> out) const { cells(window, out, {}); }
+
+    // The record whose masked scores the cells of a query follow from, without other queries; null for other
+    // maps. `cells_from_scores` turns such scores into cells in place, with the bits of `cells`.
+    virtual const Record* scored_record() const { return nullptr; }
+    virtual void cells_from_scores(const MapWindow&, MatrixView<float> /*scores*/,
+                                   std::span<double> /*entropy*/) const {}
     float cell(Index query, Index key) const;
 
   protected:

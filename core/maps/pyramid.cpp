@@ -45,11 +45,11 @@ Index level_of(Index queries, Index keys, Index side) {
     return level;
 }
 
-BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels) {
+BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels, Index chunk_rows) {
     const MapWindow window{tile_cells(map->queries(), at.level, at.row),
                            tile_cells(map->keys(), at.level, at.col)};
     const Index block = Index{1} << at.level;
-    return BlockJob(std::move(map), window, block, block, kernels);
+    return BlockJob(std::move(map), window, block, block, kernels, chunk_rows);
 }
 
 MapWindow sample_window(Index queries, Index keys, Index side) {
@@ -174,13 +174,43 @@ bool Pyramid::step() {
         }
         return !done();
     }
-    if (!job_) {
+    if (jobs_.empty()) {
         if (pending_.empty()) return false;
-        at_ = take_next();
-        job_ = tile_job(map_, at_, *kernels_);
+        const TileAt at = take_next();
+        jobs_.push_back({at, tile_job(map_, at, *kernels_)});
     }
-    if (!job_->step()) finish_tile();
+    if (!jobs_.back().job.step()) {
+        finish_tile(jobs_.back());
+        jobs_.pop_back();
+    }
     return !done();
+}
+
+// Cells are left out in squares of 64 where they are masked: entropies are added in the same parts.
+Index Pyramid::band_rows() const { return std::max(Index{64}, Index{1} << finest_); }
+
+bool Pyramid::take(const ScoredRows& rows) {
+    const bool first = rows.queries.begin % rows_of_tile() == 0;
+    const auto begun = std::ranges::find_if(
+        pending_, [&](const TileAt& at) { return first && at.row == rows.queries.begin / rows_of_tile(); });
+    if (begun != pending_.end()) {
+        // One at a time, since its memory is new.
+        jobs_.push_back({*begun, tile_job(map_, *begun, *kernels_, band_rows())});
+        pending_.erase(begun);
+        return true;
+    }
+    for (auto each = jobs_.begin(); each != jobs_.end(); ++each) {
+        if (each->job.takes(rows))
+            each->job.take(rows);
+        else if (!each->job.done())
+            continue;
+        if (each->job.done()) {
+            finish_tile(*each);
+            jobs_.erase(each);
+        }
+        return true;
+    }
+    return false;
 }
 
 TileAt Pyramid::take_next() {
@@ -196,21 +226,21 @@ TileAt Pyramid::take_next() {
     return at;
 }
 
-void Pyramid::finish_tile() {
-    const MapSums& sums = job_->sums();
-    const Range rows = tile_cells(map_->queries(), at_.level, at_.row),
-                cols = tile_cells(map_->keys(), at_.level, at_.col);
-    std::ranges::copy(sums.queries, query_sums_[size(at_.col)].begin() + rows.begin);
-    std::ranges::copy(sums.entropies, entropies_[size(at_.col)].begin() + rows.begin);
-    std::ranges::copy(sums.keys, key_sums_[size(at_.row)].begin() + cols.begin);
+void Pyramid::finish_tile(const TileJob& done) {
+    const TileAt at = done.at;
+    const MapSums& sums = done.job.sums();
+    const Range rows = tile_cells(map_->queries(), at.level, at.row),
+                cols = tile_cells(map_->keys(), at.level, at.col);
+    std::ranges::copy(sums.queries, query_sums_[size(at.col)].begin() + rows.begin);
+    std::ranges::copy(sums.entropies, entropies_[size(at.col)].begin() + rows.begin);
+    std::ranges::copy(sums.keys, key_sums_[size(at.row)].begin() + cols.begin);
     not_numbers_ += sums.not_numbers;
 
-    Blocks blocks = job_->blocks();
+    Blocks blocks = done.job.blocks();
     for (Index l = finest_; l <= coarsest(); ++l) {
         if (l > finest_) blocks = blocks.halved(map_->is_signed());
-        put(blocks, make_ready(at_, l));
+        put(blocks, make_ready(at, l));
     }
-    job_.reset();
 }
 
 // Marks a tile of the finest level as ready in its tile on level l, and returns its square there.
@@ -240,8 +270,9 @@ void Pyramid::put(const Blocks& blocks, Square to) {
 
 double Pyramid::progress() const {
     if (tiles_ == 0) return 1;
-    const double begun = static_cast<double>(tiles_ - pending_.size());
-    return (job_ ? begun - 1 + job_->progress() : begun) / static_cast<double>(tiles_);
+    double made = static_cast<double>(tiles_ - pending_.size() - jobs_.size());
+    for (const TileJob& each : jobs_) made += each.job.progress();
+    return made / static_cast<double>(tiles_);
 }
 
 const Tile& Pyramid::tile(TileAt at) const {
@@ -271,7 +302,7 @@ std::size_t Pyramid::bytes() const {
         for (const Tile& tile : l.tiles) bytes += of(tile.strongest) + of(tile.mean) + of(tile.ready);
     for (const auto* parts : {&key_sums_, &query_sums_, &entropies_})
         for (const std::vector<double>& part : *parts) bytes += of(part);
-    if (job_) bytes += job_->bytes();
+    for (const TileJob& each : jobs_) bytes += each.job.bytes();
     if (sample_) bytes += of(sample_->strongest) + of(sample_->mean);
     return bytes;
 }

@@ -34,7 +34,8 @@ constexpr Range tile_cells(Index n, Index level, Index tile) {
 Index level_of(Index queries, Index keys, Index side);
 
 // Makes one tile of any level as a job of its own, whose blocks are the texels.
-BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_kernels());
+BlockJob tile_job(MapPointer map, TileAt at, const Kernels& kernels = default_kernels(),
+                  Index chunk_rows = tile_side);
 
 // Some rows of the map, each exactly as it is, for the first picture. The rows in between are missing, so
 // this is not a picture of maxima, and its texels must not be shown as such.
@@ -89,8 +90,17 @@ class Pyramid {
     void look_at(Range queries, Range keys);
 
     bool step();  // like BlockJob's; true while there is more to do
-    bool done() const { return !sampling_ && !job_ && pending_.empty(); }
+    bool done() const { return !sampling_ && jobs_.empty() && pending_.empty(); }
     double progress() const;  // 0 … 1, in tiles
+
+    // Tiles may also be made while the record of a map is measured, from the scores of `band_rows` rows at a
+    // time, in their order and from the first row of some tiles on. Each call does a slice; true while there
+    // is more to do in these rows. The bits are those of `step`, except that sums over keys are added in
+    // another order. Meanwhile `step` may make the sampled rows, and afterwards what was left out.
+    bool takes_scores() const { return map_->scored_record() && finest_ > 0; }
+    bool take(const ScoredRows& rows);
+    Index band_rows() const;  // or what is left at the end of the map
+    Index rows_of_tile() const { return tile_side << finest_; }
 
     // The rows that are sampled before everything else. This is null until they are there, and for a map
     // whose cells fit into one tile.
@@ -111,7 +121,11 @@ class Pyramid {
     };
     const Level& level(Index l) const { return levels_[static_cast<std::size_t>(l - finest_)]; }
     TileAt take_next();  // among the pending ones
-    void finish_tile();
+    struct TileJob {
+        TileAt at;
+        BlockJob job;
+    };
+    void finish_tile(const TileJob& done);
     struct Square {  // the part of a tile that begins at this texel
         Tile& tile;
         Index row, col;
@@ -127,8 +141,8 @@ class Pyramid {
     std::vector<TileAt> pending_;  // on the finest level
     std::size_t tiles_ = 0;        // how many were pending at first
     Range queries_, keys_;         // in view
-    std::optional<BlockJob> sampling_, job_;
-    TileAt at_;  // the tile of the job
+    std::optional<BlockJob> sampling_;
+    std::vector<TileJob> jobs_;  // a tile, or a row of tiles that scores are given for
     std::optional<SampledRows> sample_;
     // These are kept per row or column of tiles that they come from, so that the order in which tiles
     // are made does not matter.

@@ -22,7 +22,7 @@ std::vector<float> drawable(std::vector<float> values) {
 void MapTiles::show(const MapPointer& map, Pooling pooling, bool being_measured, Index same_queries) {
     being_measured_ = being_measured;
     if (map != map_) {
-        const std::optional<Pyramid> before = std::move(pyramid_);
+        const std::shared_ptr<Pyramid> before = std::move(pyramid_);
         map_ = map;
         fine_.clear();
         shown_.clear();
@@ -31,14 +31,14 @@ void MapTiles::show(const MapPointer& map, Pooling pooling, bool being_measured,
         extent_of_ = 0;
         quantiles_.serial = 0;
         sums_.reset();
-        if (map && map->queries() > 0 && map->keys() > 0) pyramid_.emplace(map);
+        if (map && map->queries() > 0 && map->keys() > 0) pyramid_ = std::make_shared<Pyramid>(map);
         if (pyramid_ && before && same_queries > 0 && !being_measured) {
             pyramid_->take_over(*before, same_queries);
             while (pyramid_->nearly_done() && pyramid_->step()) {
             }
-            note_extent();
         }
     }
+    if (pyramid_) note_extent();
     if (pooling != pooling_) {
         shown_.clear();
         quantiles_.serial = 0;

@@ -38,7 +38,8 @@ class MapTiles {
     // Where the first `same_queries` are the queries of the map before (Pyramid::take_over), the rest is made
     // at once if that is quick, so that no picture goes and comes.
     void show(const MapPointer& map, Pooling pooling, bool being_measured = false, Index same_queries = 0);
-    const Pyramid* pyramid() const { return pyramid_ ? &*pyramid_ : nullptr; }
+    // Others may make its tiles, too (RecordJob::give_scores).
+    const std::shared_ptr<Pyramid>& pyramid() const { return pyramid_; }
     Index coarsest() const { return pyramid_->coarsest(); }
 
     // The tiles of this level that the ranges touch are made before any other.
@@ -80,7 +81,7 @@ class MapTiles {
     MapPointer map_;
     Pooling pooling_ = Pooling::strongest;
     bool being_measured_ = false;
-    std::optional<Pyramid> pyramid_;
+    std::shared_ptr<Pyramid> pyramid_;
     std::map<TileAt, Fine> fine_;
     std::map<TileAt, Shown> shown_;
     std::uint64_t frame_ = 0;

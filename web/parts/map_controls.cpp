@@ -159,7 +159,7 @@ std::optional<ui::MapCell> MapFinder::go(ui::MapView& view, const ui::MapPicture
 // Goes from the strongest cell of all to the next strongest block of the coarsest level; on a small map, the
 // blocks are cells.
 std::optional<ui::MapCell> MapFinder::next_bright(ui::MapView& view, const ui::MapPicture& picture) {
-    const Pyramid* pyramid = view.tiles().pyramid();
+    const auto& pyramid = view.tiles().pyramid();
     if (!pyramid || !pyramid->done()) return std::nullopt;
     if (bright_of_ != picture.map) {
         bright_of_ = picture.map;

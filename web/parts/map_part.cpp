@@ -59,6 +59,7 @@ void MapPart::draw(const app::Drawing& drawing, app::Attention& attention, float
     const bool told = follow_view(drawing, *picture.map);
     follow_mark(drawing, *picture.map);
     const ui::MapTouch touch = view_.draw(picture, width, most_height, drawing.deadline);
+    if (picture.being_measured) attention.make_while_measuring(view_.tiles().pyramid());
     const ImVec2 min = ImGui::GetItemRectMin(), max = ImGui::GetItemRectMax();
     keep_view(drawing, touch, told);
     if (touch.more && !attention.paused()) drawing.visit.continue_with([this] { return view_.step(); });
@@ -104,7 +105,7 @@ Index MapPart::kept_since_last(const app::Attention& attention, HeadIndex head,
 }
 
 std::optional<double> MapPart::progress() const {
-    const Pyramid* pyramid = view_.tiles().pyramid();
+    const auto& pyramid = view_.tiles().pyramid();
     return pyramid && !pyramid->done() ? std::optional(pyramid->progress()) : std::nullopt;
 }
 

@@ -86,6 +86,8 @@ class Attention {
     virtual MapPointer map(Index layer, Index head, const MapChoice& choice);
     // Says whether only the sampled rows of such a map mean anything yet (maps/tiles.hpp).
     virtual bool being_measured(Stage) const { return false; }
+    // Lets what measures the map asked for last make the tiles of its pyramid on the way.
+    virtual void make_while_measuring(const std::shared_ptr<Pyramid>&) {}
     // Null until it is computed, and if the weights were given in finished form.
     virtual std::shared_ptr<const Record> record(Index /*layer*/) const { return nullptr; }
     // Returns small, measured maps of all heads; null for a single head, and until there are weights.

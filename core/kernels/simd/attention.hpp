@@ -51,20 +51,21 @@ template <class V>
     return V::max(even, odd);
 }
 
-// Replaces scores by exp(score − max) and returns their sum, spread over the lanes.
+// Writes exp(score − max), possibly in place, and returns their sum, spread over the lanes.
 template <class V>
-[[gnu::always_inline]] inline V exponentiate_row(const WeightExp<V>& exp, float* scores, Index count,
-                                                 float max) {
+[[gnu::always_inline]] inline V exponentiate_row(const WeightExp<V>& exp, const float* scores, Index count,
+                                                 float max, float* to) {
     V total = V::zero();
     if (__builtin_isinf(max)) {
-        exponentiate({scores, tile_keys}, max, SoftmaxPrecision::f32);
-        for (Index j = 0; j < count; j += V::width) total = total + V::load(scores + j);
+        __builtin_memmove(to, scores, tile_keys * sizeof(float));
+        exponentiate({to, tile_keys}, max, SoftmaxPrecision::f32);
+        for (Index j = 0; j < count; j += V::width) total = total + V::load(to + j);
         return total;
     }
     const V most = V::broadcast(max);
     for (Index j = 0; j < count; j += V::width) {
         const V e = exp(V::load(scores + j) - most);
-        e.store(scores + j);
+        e.store(to + j);
         total = total + e;
     }
     return total;
@@ -112,8 +113,11 @@ class AttentionBlock {
 
     void run() {
         start();
-        for (Index key = 0; key < k_.rows; key += tile_keys) add_keys({key, least(key + tile_keys, k_.rows)});
-        finish();
+        const Range keys = call_.part ? call_.part->keys : Range{0, k_.rows};
+        for (Index key = keys.begin; key < keys.end; key += tile_keys)
+            add_keys({key, least(key + tile_keys, k_.rows)});
+        if (call_.part) keep_sums();
+        if (!call_.part || call_.part->last) finish();
     }
 
   private:
@@ -139,6 +143,18 @@ class AttentionBlock {
         for_each_row([&](Index head, Index query) {
             sum(head, query) = 0;
             fill_zero(output(head, query), call_.output.cols);
+            if (!call_.part) return;
+            const RowSums& before = call_.part->rows[static_cast<std::size_t>(query)];
+            max(head, query) = before.max;
+            reference(head, query) = before.reference;
+            sum(head, query) = before.sum;
+        });
+    }
+
+    void keep_sums() {
+        for_each_row([&](Index head, Index query) {
+            call_.part->rows[static_cast<std::size_t>(query)] = {max(head, query), reference(head, query),
+                                                                 sum(head, query)};
         });
     }
 
@@ -151,7 +167,12 @@ class AttentionBlock {
                 const Range queries{query, least(query + tile_queries, queries_.end)};
                 Coverage coverage = call_.rule.row ? Coverage::some : Coverage::all;
                 if (call_.rule.tile) coverage = call_.rule.tile(call_.rule.self, head, queries, keys);
-                if (coverage == Coverage::none) continue;
+                if (coverage == Coverage::none) {
+                    for (Index i = query; call_.part && i < queries.end; ++i)
+                        for (Index key = keys.begin; key < keys.end; ++key)
+                            call_.part->scores(i, key) = -infinity;
+                    continue;
+                }
                 if (!packed) pack_keys(keys);
                 packed = true;
                 add_tile(head, queries, keys, coverage);
@@ -169,7 +190,9 @@ class AttentionBlock {
         const Index step = coverage == Coverage::some ? part_queries : tile_queries;
         for (Index query = queries.begin; query < queries.end; query += step) {
             const Range part{query, least(query + step, queries.end)};
-            add_part(head, part, keys, coverage == Coverage::some ? reach(head, part, keys) : keys, coverage);
+            // Scores that are kept are those of a whole tile.
+            const bool cut = coverage == Coverage::some && !call_.part;
+            add_part(head, part, keys, cut ? reach(head, part, keys) : keys, coverage);
         }
     }
 
@@ -209,19 +232,21 @@ class AttentionBlock {
         if (keys.size() == 0) return;
         const ConstMatrix q = rows(call_.q.head(head), queries);
         const bool in_one = q.cols <= depth_block;
-        const Index first = keys.begin - tile.begin;
+        const Index first = keys.begin - tile.begin, cols = round_up(keys.size(), panel_width<V>);
+        const MatrixView<float> scores =
+            call_.part ? MatrixView<float>{call_.part->scores.row(queries.begin) + keys.begin, queries.size(),
+                                           cols, call_.part->scores.row_stride}
+                       : MatrixView<float>{scores_.data, queries.size(), cols, tile_keys};
         if (as_stored_)
-            score_row(q.data, keys);
+            score_row(q.data, keys, scores.data);
         else
-            multiply<V, Write::over>(
-                q, packed_k_.data + first * q.cols, q.cols,
-                {scores_.data, queries.size(), round_up(keys.size(), panel_width<V>), tile_keys},
-                in_one ? call_.scale : one);
+            multiply<V, Write::over>(q, packed_k_.data + first * q.cols, q.cols, scores,
+                                     in_one ? call_.scale : one);
         for (Index i = 0; i < queries.size() && !in_one; ++i)
-            scale_by<V>(call_.scale, scores_.data + i * tile_keys, keys.size());
-        for (Index query = queries.begin; query < queries.end; query += V::width)
-            weigh_rows(head, {query, least(query + V::width, queries.end)}, keys, coverage,
-                       scores_.data + (query - queries.begin) * tile_keys);
+            scale_by<V>(call_.scale, scores.row(i), keys.size());
+        for (Index i = 0; i < queries.size(); i += V::width)
+            weigh_rows(head, {queries.begin + i, least(queries.begin + i + V::width, queries.end)}, keys,
+                       coverage, {scores.row(i), 0, 0, scores.row_stride}, scores_.data + i * tile_keys);
         const ConstMatrix weights{scores_.data, queries.size(), keys.size(), tile_keys};
         const MatrixView<float> output = rows(call_.output.head(head), queries);
         if (finite_ && !as_stored_)
@@ -232,9 +257,8 @@ class AttentionBlock {
 
     // The scores of the only query, from keys as they lie: packing them for one row does not pay. Keys behind
     // the last are still in its tile, which is full.
-    void score_row(const float* q, Range keys) {
+    void score_row(const float* q, Range keys, float* to) {
         constexpr int groups = V::Lanes::panel_vectors;
-        float* to = scores_.data;
         for (Index key = keys.begin; key < keys.end; key += panel_width<V>) {
             V sums[groups];
             products_with_rows<V, groups>(q, k_.row(key), k_.row_stride, k_.cols, sums);
@@ -242,8 +266,9 @@ class AttentionBlock {
         }
     }
 
-    // Turns the scores of at most V::width rows into exp(score − reference of the row).
-    void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, float* scores) {
+    // Turns the scores of at most V::width rows into exp(score − reference of the row), in rows of a tile.
+    void weigh_rows(Index head, Range queries, Range keys, Coverage coverage, MatrixView<float> scores,
+                    float* to) {
         const Index count = queries.size();
         float* largest = &max(head, queries.begin);
         float* reference = &this->reference(head, queries.begin);
@@ -252,8 +277,8 @@ class AttentionBlock {
         V lanes[V::width];
         for (Index r = 0; r < V::width; ++r)
             lanes[r] = r >= count ? V::broadcast(-infinity)
-                       : plain    ? largest_of_row<V>(scores + r * tile_keys)
-                                  : mask(head, queries.begin + r, keys, coverage, scores + r * tile_keys);
+                       : plain    ? largest_of_row<V>(scores.row(r))
+                                  : mask(head, queries.begin + r, keys, coverage, scores.row(r));
         const V most = across<V>(lanes, [](V a, V b) { return V::max(a, b); });
         V::max(most, V::load(largest)).store(largest);
         const WeightExp<V> exp;
@@ -264,7 +289,8 @@ class AttentionBlock {
             }
         }
         for (Index r = 0; r < V::width; ++r)
-            lanes[r] = r < count ? exponentiate_row<V>(exp, scores + r * tile_keys, keys.size(), reference[r])
+            lanes[r] = r < count ? exponentiate_row<V>(exp, scores.row(r), keys.size(), reference[r],
+                                                       to + r * tile_keys)
                                  : V::zero();
         float totals[V::width];
         across<V>(lanes, [](V a, V b) { return a + b; }).store(totals);

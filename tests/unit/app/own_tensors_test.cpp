@@ -132,6 +132,23 @@ TEST_CASE("Q and K become weights under the chosen rule", "[tensors]") {
     CHECK(v.open()->stage_for(Stage::masked) == Stage::scaled);
 }
 
+TEST_CASE("the tiles of a large map are made while its rows are measured", "[tensors]") {
+    TensorsVisit v;
+    v.drop({{"q.npy", normal_npy({4200, 4}, 1)}, {"k.npy", normal_npy({4200, 4}, 2)}});
+    REQUIRE(v.open());
+    TensorSet& set = *v.open();
+    set.follow({TensorRule::Causal::aligned, true});
+    REQUIRE(set.being_measured(Stage::weight));
+    while (!set.map(0, 0, v.choice())) REQUIRE(set.step());
+    const auto pyramid = std::make_shared<Pyramid>(set.map(0, 0, v.choice()));
+    while (set.being_measured(Stage::weight)) {
+        set.make_while_measuring(pyramid);
+        set.step();
+    }
+    CHECK(pyramid->progress() == 1);
+    CHECK_FALSE(pyramid->done());  // the rows sampled first are left
+}
+
 TEST_CASE("all layers of Q and K are computed, each with its own mask", "[tensors]") {
     constexpr Index layers = 3, heads = 4, kv_heads = 2, n = 7, d = 6;
     const Tensor q = random_tensor({layers, heads, n, d}, 5), k = random_tensor({layers, kv_heads, n, d}, 6),

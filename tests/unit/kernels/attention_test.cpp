@@ -157,3 +157,54 @@ TEST_CASE("The same inputs give the same bits", "[unit][kernels]") {
     const AttentionCall call = attention_call(q, k, v);
     CHECK(run(kernels, call) == run(kernels, call));
 }
+
+TEST_CASE(
+    "Row numbers in parts of the keys have the bits of all keys at once, and the masked scores are kept",
+    "[unit][kernels]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_and_reference_kernels()));
+    const char* text = GENERATE("everything", "causal(0)", "causal(-3)", "window(70,2)", "padding(0)",
+                                "strided(3)", "causal(0) & !window(1,1)", "!everything", "painted(1,1,3,a)");
+    const auto mask = Mask::parse(text);
+    REQUIRE(mask);
+    const Index width = GENERATE(64, 192);
+    const bool is_wide = GENERATE(false, true);
+    for (const auto [n_q, n_k] : {std::array<Index, 2>{1, 1}, {1, 200}, {65, 65}, {130, 300}, {500, 70}}) {
+        const Index d = is_wide ? 260 : 8;
+        const Tensor q = random_tensor({1, n_q, d}, 4), k = random_tensor({1, n_k, d}, 5), v({1, n_k, 0}),
+                     bias = random_tensor({1, 1, n_k}, 6);
+        AttentionCall call = attention_call(q, k, v);
+        call.scale = 3 * usual_scale(d);  // the reference of many a row changes
+        call.rule = mask->rule();
+        if (is_wide) {
+            call.softcap = 5;
+            call.bias = bias.heads();
+            call.bias.row_stride = 0;
+            call.bias.rows = n_q;
+        }
+        INFO(text << ", n_q " << n_q << ", n_k " << n_k);
+        const AttentionResult whole = run(kernels, call);
+
+        const Index stride = (n_k + 63) / 64 * 64;
+        const auto in_parts = [&](const Kernels& of, Tensor& scores) {
+            AttentionResult result;
+            std::vector<RowSums> sums(static_cast<std::size_t>(n_q));
+            for (Index key = 0; key <= n_k; key += width) {
+                const Range keys{key, std::min(key + width, n_k)};
+                const KeyPart part{keys, key + width > n_k, sums, scores.matrix()};
+                call.part = &part;
+                result = run(of, call);
+            }
+            call.part = nullptr;
+            return result;
+        };
+        Tensor scores({n_q, stride}), expected({n_q, stride});
+        REQUIRE(in_parts(kernels, scores) == whole);
+        in_parts(reference_kernels(), expected);
+        for (Index i = 0; i < n_q; ++i)
+            for (Index j = 0; j < n_k; ++j) {
+                const float score = scores.matrix()(i, j), wanted = expected.matrix()(i, j);
+                if (std::isinf(wanted) ? score != wanted : !(std::abs(score - wanted) <= 2e-5f))
+                    FAIL_CHECK("score " << i << ", " << j << ": " << score << ", not " << wanted);
+            }
+    }
+}

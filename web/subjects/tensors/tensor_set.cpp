@@ -326,6 +326,10 @@ MapPointer TensorSet::map(Index layer, Index head, const MapChoice& choice) {
     return !finished() && (records_.empty() || unmeasured) ? nullptr : Attention::map(layer, head, choice);
 }
 
+void TensorSet::make_while_measuring(const std::shared_ptr<Pyramid>& pyramid) {
+    if (job_of(looked_at_)) jobs_[static_cast<std::size_t>(looked_at_)]->give_scores(pyramid);
+}
+
 std::vector<Stage> TensorSet::stages() const {
     std::vector<Stage> stages;
     for (const Stage stage : {Stage::raw, Stage::scaled, Stage::masked, Stage::weight, Stage::contribution})

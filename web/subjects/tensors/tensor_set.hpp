@@ -106,6 +106,7 @@ class TensorSet final : public Attention {
     bool being_measured(Stage stage) const override {
         return job_of(looked_at_) && !is_signed(stage_for(stage));
     }
+    void make_while_measuring(const std::shared_ptr<Pyramid>& pyramid) override;
     // Null for finished weights, and until it is complete.
     std::shared_ptr<const Record> record(Index layer) const override;
     bool has_negative_weights() const override { return finished() && findings().negative.count > 0; }
