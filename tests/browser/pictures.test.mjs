@@ -205,7 +205,7 @@ test('colours are linear, logarithmic or by rank, of the strongest or the mean, 
     await compared('the others made to sum to one', {}, map.without((w, first) => w / (1 - first)));
 });
 
-test('a map of several tiles is its weights, whole, closer and moved', { fine: true, context: { viewport: window }, fragment: own() }, async (explorer) => {
+test('a map of several tiles is its weights, whole, closer and moved', { fine: true, limit: 240_000, context: { viewport: window }, fragment: own() }, async (explorer) => {
     await dropped(explorer, { 'attention.npy': npy([n, n], map.values) });
     const compared = (what, view) =>
         compare(explorer, what, { density: 1, view, map, background: light.surface, colour: colouring({ theme: light, high: 1 }) });
