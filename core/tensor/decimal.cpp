@@ -16,8 +16,8 @@ struct Decimal {
     int exponent = 0;
 };
 
-// `value` is positive and finite. Grisu2 (Loitsch 2010, doi 10.1145/1806596.1806623) finds the fewest digits of
-// every float, but one or two more than the fewest for one double in a thousand.
+// `value` is positive and finite. Grisu2 (Loitsch 2010, doi 10.1145/1806596.1806623) finds the fewest
+// digits of every float, but one or two more than the fewest for one double in a thousand.
 template <class Number>
 Decimal decimal_of(Number value) {
     char text[32];
