@@ -23,7 +23,7 @@ Decimal decimal_of(Number value) {
     char text[32];
     int count = 0, exponent = 0;
     nlohmann::detail::dtoa_impl::grisu2(text, count, exponent, value);
-    const Decimal found{{text, static_cast<std::size_t>(count)}, exponent};
+    Decimal found{{text, static_cast<std::size_t>(count)}, exponent};
     if constexpr (std::is_same_v<Number, double>) {
         for (int fewer = std::numeric_limits<double>::digits10; fewer < count; ++fewer) {
             std::snprintf(text, sizeof text, "%.*e", fewer - 1, value);
