@@ -92,6 +92,11 @@ bool Visit::is_but_for_lessons(const State& other) const {
     return without_lesson == other;
 }
 
+State Visit::in_this_lesson(State other) const {
+    if (lesson_of(state()).is_open()) other.edit<LessonState>() = lesson_of(state());
+    return other;
+}
+
 std::uint64_t Visit::typing() {
     const double last = std::exchange(typed_at_, now_ms());
     if (typed_at_ - last > pause_ms) ++typing_;
@@ -149,9 +154,8 @@ void Visit::changed(const State& before, Change how, bool new_place) {
 
 State Visit::read_fragment(const std::string& fragment) {
     ParsedFragment parsed = fragment.empty() && home_ ? ParsedFragment{*home_, ""} : parse_fragment(fragment);
-    // The bare address says nothing of lessons.
-    if (fragment.empty() && lesson_of(state()).is_open())
-        parsed.state.edit<LessonState>() = lesson_of(state());
+    if (fragment.empty())
+        parsed.state = in_this_lesson(std::move(parsed.state));  // it says nothing of lessons
     if (!parsed.note.empty()) page_.notice(parsed.note, false);
     for_all([&](Resident& each) { each.receive(parsed.state, state(), Change::replaced); });
     return std::move(parsed.state);
@@ -172,12 +176,10 @@ void Visit::forget_home() {
 
 void Visit::show_meanwhile() {
     if (!at_home()) return;
-    State next = state();
-    show_subject(next, default_state().subject);
-    next.lens = default_state().lens;
-    meanwhile_ = next;
-    if (lesson_of(next).is_open()) meanwhile_->edit<LessonState>() = {};
-    correct(std::move(next));
+    meanwhile_ = home_;
+    show_subject(*meanwhile_, default_state().subject);
+    meanwhile_->lens = default_state().lens;
+    correct(in_this_lesson(*meanwhile_));
 }
 
 bool Visit::go_home() {
@@ -187,9 +189,7 @@ bool Visit::go_home() {
         if (state().subject != home_->subject) notice("The model is open: choose Sentence to see it.");
         return false;
     }
-    State next = *home_;
-    next.edit<LessonState>() = lesson_of(state());
-    correct(std::move(next));
+    correct(in_this_lesson(*home_));
     return true;
 }
 

@@ -159,6 +159,7 @@ class Visit {
 
     Status may_change(const State& next) const;
     bool is_but_for_lessons(const State& other) const;
+    State in_this_lesson(State other) const;  // the other State, with the lesson that is open
 
     struct Locks {
         std::vector<std::string> names;
