@@ -9,8 +9,8 @@ const runs = (/** @type {keyof typeof probes} */ variant) => typeof WebAssembly 
 
 export const runsSimd = () => runs('simd');
 
-// The builds of the program in order, the best first. Threads are workers that get the program and its memory. Only a page isolated
-// from other origins may send a shared memory; some releases of WebKit refuse it, or the program, even then.
+// Threads are workers that get the program and its memory. Only a page isolated from other origins may send a
+// shared memory; some releases of WebKit refuse it, or the program, even then.
 function mayShareMemory() {
     if (globalThis.crossOriginIsolated !== true) {
         return false;
@@ -26,11 +26,14 @@ function mayShareMemory() {
         port2.close();
     }
 }
+
+// The builds of the program in order, the best first.
+/** @type {{name: string, set: keyof typeof probes, threads: boolean}[]} */
 const variants = [
-    { name: 'relaxed-threads', able: () => mayShareMemory() && runs('relaxed') },
-    { name: 'simd-threads', able: () => mayShareMemory() && runs('simd') },
-    { name: 'relaxed', able: () => runs('relaxed') },
-    { name: 'simd', able: () => runs('simd') },
+    { name: 'relaxed-threads', set: 'relaxed', threads: true },
+    { name: 'simd-threads', set: 'simd', threads: true },
+    { name: 'relaxed', set: 'relaxed', threads: false },
+    { name: 'simd', set: 'simd', threads: false },
 ];
 
 /**
@@ -42,6 +45,8 @@ const variants = [
  * @returns {string | undefined}
  */
 export function chooseVariant(manifest, asked) {
-    const able = variants.filter((variant) => variant.able() && `explorer-${variant.name}.wasm` in manifest).map(({ name }) => name);
+    const shares = mayShareMemory();
+    const able = variants.filter(({ name, set, threads }) => runs(set) && (shares || !threads) && `explorer-${name}.wasm` in manifest)
+        .map(({ name }) => name);
     return able.find((name) => name === asked) ?? able[0];
 }
