@@ -1,7 +1,7 @@
 // Finds the models that come with the site, models/NAME/ in its manifest, and the one that the page opens
 // with.
 
-import { get } from './loading.js';
+import { counter, get } from './loading.js';
 import { isModelFile } from './model_files.js';
 
 /**
@@ -47,17 +47,8 @@ class SiteFile {
         if (!body) {
             throw new Error(`${this.path} has come without bytes.`);
         }
-        /** @type {QueuingStrategy<Uint8Array>} */
-        const whole = new ByteLengthQueuingStrategy({ highWaterMark: this.size });
         this.arrived = 0;
-        /** @type {TransformStream<Uint8Array, Uint8Array>} */
-        const counter = new TransformStream({
-            transform: (chunk, controller) => {
-                this.arrived += chunk.byteLength;
-                controller.enqueue(chunk);
-            },
-        }, undefined, whole);
-        return body.pipeThrough(counter);
+        return body.pipeThrough(counter((bytes) => { this.arrived += bytes; }, new ByteLengthQueuingStrategy({ highWaterMark: this.size })));
     }
 
     #take() {

@@ -43,6 +43,22 @@ export async function fetchManifest() {
     }
 }
 
+/**
+ * Passes bytes on and tells how many come.
+ *
+ * @param {(bytes: number) => void} came
+ * @param {QueuingStrategy<Uint8Array<ArrayBuffer>>} [kept] how many may wait for their reader
+ * @returns {TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>}
+ */
+export function counter(came, kept) {
+    return new TransformStream({
+        transform(chunk, controller) {
+            came(chunk.byteLength);
+            controller.enqueue(chunk);
+        },
+    }, undefined, kept);
+}
+
 /** Counts the received bytes of some files. */
 export class Progress {
     #arrived = 0;
@@ -80,14 +96,7 @@ export class Progress {
      * @param {Response} response
      */
     through(response) {
-        /** @type {TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>} */
-        const counter = new TransformStream({
-            transform: (chunk, controller) => {
-                this.count(chunk.byteLength);
-                controller.enqueue(chunk);
-            },
-        });
-        const counted = response.body?.pipeThrough(counter);
+        const counted = response.body?.pipeThrough(counter((bytes) => this.count(bytes)));
         return new Response(counted, { headers: { 'Content-Type': 'application/wasm' } });
     }
 }

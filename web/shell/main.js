@@ -240,7 +240,7 @@ async function start() {
     }
     const { awaited } = host;
     await Promise.race([awaited, new Promise((resolve) => { setTimeout(resolve, awaited ? patience : 0); })]);
-    if (home && awaited && bundled.share(home.model) < 0.5) {  // a picture of something
+    if (home && awaited && bundled.share(home.model) < 0.5) {  // without a model its picture is empty
         program.meanwhile();
     }
     program.draw();
