@@ -144,6 +144,17 @@ HeadsView<T> part(HeadsView<T> m, Range heads) {
     return m;
 }
 
+// Narrows a call to some heads, those of K and V that serve them, and every `step`-th of some queries; its
+// rule and the row numbers stay.
+AttentionCall narrowed(AttentionCall call, Range heads, Range kv_heads, Range queries, Index step) {
+    call.q = every(step, part(call.q, heads), queries);
+    call.k = part(call.k, kv_heads);
+    call.v = part(call.v, kv_heads);
+    if (call.bias.data) call.bias = every(step, part(call.bias, heads), queries);
+    call.output = every(step, part(call.output, heads), queries);
+    return call;
+}
+
 }  // namespace
 
 void Record::compute(Range queries, Index step) { compute(queries, step, {0, kv_heads()}); }
@@ -161,20 +172,15 @@ void Record::measure(Range queries, Index step, Range kv_heads) {
     compute(call, queries, step, kv_heads);
 }
 
-void Record::measure(Index head, Range queries, const KeyPart& part) {
+void Record::measure(Range queries, const KeyPart& part) {
     AttentionCall call = this->call();
     call.v.cols = call.output.cols = 0;
     call.part = &part;
-    const Index kv = kv_head(head);
-    const ShiftedRule rule{call.rule, head, queries.begin, 1};
+    const ShiftedRule rule{call.rule, 0, queries.begin, 1};
+    call = narrowed(call, {0, 1}, {0, 1}, queries, 1);
     call.rule = rule.shifted();
-    call.q = every(1, attn::part(call.q, {head, head + 1}), queries);
-    call.k = attn::part(call.k, {kv, kv + 1});
-    call.v = attn::part(call.v, {kv, kv + 1});
-    if (call.bias.data) call.bias = every(1, attn::part(call.bias, {head, head + 1}), queries);
-    call.output = every(1, attn::part(call.output, {head, head + 1}), queries);
     for (MatrixView<float>* const numbers : {&call.row_max, &call.row_log_sum})
-        *numbers = {numbers->row(head) + queries.begin, 1, queries.size(), numbers->row_stride};
+        *numbers = {numbers->row(0) + queries.begin, 1, queries.size(), numbers->row_stride};
     kernels_->attention(call);
 }
 
@@ -183,12 +189,8 @@ void Record::compute(AttentionCall call, Range queries, Index step, Range kv_hea
     if (count <= 0) return;
     const Range heads{kv_heads.begin * group, kv_heads.end * group};
     const ShiftedRule rule{call.rule, heads.begin, queries.begin, step};
+    call = narrowed(call, heads, kv_heads, queries, step);
     call.rule = rule.shifted();
-    call.q = every(step, part(call.q, heads), queries);
-    call.k = part(call.k, kv_heads);
-    call.v = part(call.v, kv_heads);
-    if (call.bias.data) call.bias = every(step, part(call.bias, heads), queries);
-    call.output = every(step, part(call.output, heads), queries);
     Tensor max({heads.size(), count}), log_sum({heads.size(), count});
     call.row_max = max.matrix();
     call.row_log_sum = log_sum.matrix();

@@ -57,9 +57,9 @@ class Record {
     // as it is. It does the heads that these heads of K and V serve, or all.
     void measure(Range queries, Index step = 1);
     void measure(Range queries, Index step, Range kv_heads);
-    // Does it for one head in parts, and keeps the masked scores on the way. The exponentials must be of f32,
-    // and the spec without edits.
-    void measure(Index head, Range queries, const KeyPart& part);
+    // Does it for an only head in parts, and keeps the masked scores on the way. The exponentials must be of
+    // f32, and the spec without edits.
+    void measure(Range queries, const KeyPart& part);
     // Prepares another record that shares this one's Q, K and V.
     Result<Record> prepare_under(AttentionSpec spec) const;
 

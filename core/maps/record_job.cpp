@@ -134,11 +134,10 @@ void RecordJob::measure_some(Index stride) {
     keys.begin = keys.end = std::min(keys.begin, all);
     while (keys.end < all && keys.size() < at_once && !masked(keys.end)) keys.end += part_keys;
     keys.end = band_.next_key = std::min(keys.end, all);
-    record_->measure(0, band_.queries,
-                     {.keys = keys,
-                      .last = keys.end == all,
-                      .rows = band_.sums,
-                      .scores = {band_.scores.get(), band_.queries.size(), stride, stride}});
+    record_->measure(band_.queries, {.keys = keys,
+                                     .last = keys.end == all,
+                                     .rows = band_.sums,
+                                     .scores = {band_.scores.get(), band_.queries.size(), stride, stride}});
 }
 
 bool RecordJob::sampled(Index side) const {
