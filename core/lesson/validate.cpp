@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -62,6 +64,22 @@ std::string count(std::size_t number, std::string_view what) {
     return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");
 }
 
+// Says whether a sentence of the text is a question; a link also may hold a question mark.
+bool has_question(std::string_view text) {
+    constexpr std::array<std::string_view, 3> question_marks{"?", "？", "؟"};
+    return std::ranges::any_of(question_marks, [&](std::string_view mark) {
+        for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + 1)) {
+            const std::size_t end = at + mark.size();
+            const bool ends_word =
+                at > 0 && text[at - 1] != ' ' && text[at - 1] != '\n' && text[at - 1] != '/';
+            const bool goes_on =
+                end < text.size() && std::isalnum(static_cast<unsigned char>(text[end])) != 0;
+            if (ends_word && !goes_on) return true;
+        }
+        return false;
+    });
+}
+
 class Validation {
   public:
     explicit Validation(std::span<const KnownName> known) : known_(known) {}
@@ -72,10 +90,7 @@ class Validation {
         titles_.push_back(step.title);
         std::string said = step.title;
         for (const Block& block : step.prose) said.append("\n").append(block.text);
-        constexpr std::array<std::string_view, 3> question_marks{"?", "？", "؟"};
-        const bool asks = std::ranges::any_of(
-            question_marks, [&](std::string_view mark) { return said.find(mark) != said.npos; });
-        if (step.checks.empty() && step.asks.empty() && !asks)
+        if (step.checks.empty() && step.asks.empty() && !has_question(said))
             add(step.line, "the step " + shown(step.title) +
                                " asks nothing; add a check or an ask, or put a question into its text");
         const std::vector<double> numbers = numbers_said(said);
@@ -157,6 +172,19 @@ std::vector<Finding> validate(const Lesson& lesson, std::span<const KnownName> k
     validation.look_at_prose(lesson.introduction);
     for (const Step& step : lesson.steps) validation.look_at(step);
     return std::move(validation).findings();
+}
+
+Finding finding_of(const Error& error) {
+    std::string_view text = error.message;
+    Finding finding{1, error.message};
+    constexpr std::string_view line = "line ";
+    if (!text.starts_with(line)) return finding;
+    text.remove_prefix(line.size());
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), finding.line);
+    if (failure != std::errc()) return finding;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    finding.sentence = text.substr(std::min(text.find_first_not_of(":, "), text.size()));
+    return finding;
 }
 
 }  // namespace attn::lesson

@@ -27,9 +27,12 @@ struct Finding {
 };
 
 // Finds, in the order of lines: titles that two steps share; a step without check or ask whose prose has no
-// question mark; a number in a check's comparison that neither the title nor the prose of its step says, in
+// question; a number in a check's comparison that neither the title nor the prose of its step says, in
 // digits, as a number or per cent; a name that is not known, or not with so many arguments.
 std::vector<Finding> validate(const Lesson& lesson, std::span<const KnownName> known);
+
+// Returns what parse_lesson() refuses, "line 12, column 7: …", as a finding.
+Finding finding_of(const Error& error);
 
 // Tells whether a text says a number, whatever its sign: 0.8 as "0.8", "0,8", "80%" or "80 %".
 bool says_number(std::string_view text, double number);

@@ -1,9 +1,7 @@
 #include "headless/lesson_report.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <string_view>
 
 #include "app/visit.hpp"
 #include "headless/screen.hpp"
@@ -13,29 +11,11 @@
 
 namespace attn::headless {
 
-namespace {
-
-// Takes "line 12, column 7: …" apart.
-lesson::Finding finding_of(const Error& error) {
-    std::string_view text = error.message;
-    lesson::Finding finding{1, error.message};
-    constexpr std::string_view line = "line ";
-    if (!text.starts_with(line)) return finding;
-    text.remove_prefix(line.size());
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), finding.line);
-    if (failure != std::errc()) return finding;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    finding.sentence = text.substr(std::min(text.find_first_not_of(":, "), text.size()));
-    return finding;
-}
-
-}  // namespace
-
 LessonReport report_on(std::span<const std::byte> file, const HeadlessPage::ReadFile& read) {
     LessonReport report;
     const auto read_lesson = lesson::parse_lesson(file);
     if (!read_lesson) {
-        report.findings.push_back(finding_of(read_lesson.error()));
+        report.findings.push_back(lesson::finding_of(read_lesson.error()));
         return report;
     }
     const lesson::Lesson& lesson = *read_lesson;
@@ -49,7 +29,8 @@ LessonReport report_on(std::span<const std::byte> file, const HeadlessPage::Read
     if (app::learn::needs_model(lesson.needs))
         if (const Status there = page.bring(lesson.needs); !there) {
             report.findings.push_back(
-                {1, there.error().message + "; if it needs no model, say needs: example"});
+                {1, there.error().message +
+                        "; say where the models are with --models, or, if it needs none, needs: example"});
             return report;
         }
     app::Visit visit(page);

@@ -166,7 +166,8 @@ TEST_CASE("a lesson's report says what it needs and lacks") {
     const LessonReport absent = report(lesson_with("nobody", "v=1&subject=worked"));
     REQUIRE(absent.findings.size() == 1);
     CHECK(absent.findings[0].sentence ==
-          "The model nobody is not here: it has no config.json; if it needs no model, say needs: example");
+          "The model nobody is not here: it has no config.json; say where the models are with --models, or, "
+          "if it needs none, needs: example");
     const LessonReport hub = report(lesson_with("hub:org/name", "v=1&subject=worked"));
     CHECK(hub.findings.empty());
     CHECK_FALSE(hub.remark.empty());
