@@ -62,7 +62,7 @@ void Frame::draw(std::size_t heap_bytes) {
     shortcuts();
     if (escaped) close_explanation();
     announce_pin();
-    if (!ImGui::IsAnyItemActive()) ui::next_gesture();
+    if (!ImGui::IsAnyItemActive() && !ui::page_types()) ui::next_gesture();
 }
 
 // Additional text boxes of the page lie over the top of the lens (web/shell/style.css). The rail stays in

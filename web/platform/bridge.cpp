@@ -59,11 +59,11 @@ EM_JS(char*, js_ids_to_text, (const std::int32_t* ids, int count), {
 EM_JS(char*, js_text_to_ids, (const char* text),
       { return stringToNewUTF8(Module.shell.textToIds(UTF8ToString(text))); });
 EM_JS(void, js_set_field,
-      (const char* key, const char* name, const char* text, int number, int lines, int left, int top,
-       int width, int height),
+      (const char* key, const char* name, const char* text, int number, int lines, int begin, int end,
+       int left, int top, int width, int height),
       {
           Module.shell.setField(UTF8ToString(key), UTF8ToString(name), UTF8ToString(text), !!number, !!lines,
-                                left, top, width, height);
+                                begin < 0 ? null : [ begin, end ], left, top, width, height);
       });
 EM_JS(void, js_hide_field, (const char* key), { Module.shell.hideField(UTF8ToString(key)); });
 EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
@@ -233,8 +233,10 @@ void show_fields() {
             js_hide_field(before.key.c_str());
     for (const ui::PageField& field : fields) {
         if (std::ranges::find(shown, field) != shown.end()) continue;
-        const auto& [key, name, text, number, lines, min, max] = field;
-        js_set_field(key.c_str(), name.c_str(), text.c_str(), number, lines, static_cast<int>(min.x),
+        const auto& [key, name, text, number, lines, select, min, max] = field;
+        js_set_field(key.c_str(), name.c_str(), text.c_str(), number, lines,
+                     select ? static_cast<int>(select->begin) : -1,
+                     select ? static_cast<int>(select->end) : -1, static_cast<int>(min.x),
                      static_cast<int>(min.y), static_cast<int>(max.x - min.x),
                      static_cast<int>(max.y - min.y));
     }
@@ -385,8 +387,8 @@ EMSCRIPTEN_KEEPALIVE void explorer_paste(const char* text) {
     wake();
 }
 
-EMSCRIPTEN_KEEPALIVE void explorer_field(const char* key, const char* text, int entered) {
-    ui::page_typed(key, text, entered != 0);
+EMSCRIPTEN_KEEPALIVE void explorer_field(const char* key, const char* text, int entered, int caret) {
+    ui::page_typed(key, text, entered != 0, static_cast<std::size_t>(caret));
     wake();
 }
 

@@ -155,9 +155,9 @@ export interface Exports {
 
     /**
      * Gives the text in the text field of this key, which lies over the canvas; `entered` says that the user
-     * has finished.
+     * has finished. `caret` counts bytes.
      */
-    _explorer_field(key: Text, text: Text, entered: Flag): void;
+    _explorer_field(key: Text, text: Text, entered: Flag, caret: number): void;
 
     /**
      * Returns a `Semantics` of what is drawn, as JSON; nodes that have not changed since the last call are
@@ -215,6 +215,8 @@ export interface SemanticNode {
     /** Chosen; if the node `opens`, whether it is open. */
     on?: boolean;
     opens?: boolean;
+    /** A field of several lines, which `setField` lays. */
+    lines?: boolean;
     range?: [now: number, least: number, most: number];
     grid?: SemanticGrid;
 }
@@ -340,9 +342,9 @@ export interface Shell {
     /**
      * Lays a text field over the canvas, at these points of the stage. While nobody types it holds `text`.
      * `number` requests a keyboard of digits, and reports the text only when it is entered; `lines` allows
-     * several lines.
+     * several lines. With `select`, a range in bytes, it takes the keyboard and shows this part of the text.
      */
-    setField(key: string, name: string, text: string, number: boolean, lines: boolean, left: number, top: number, width: number, height: number): void;
+    setField(key: string, name: string, text: string, number: boolean, lines: boolean, select: [begin: number, end: number] | null, left: number, top: number, width: number, height: number): void;
     hideField(key: string): void;
 
     /**

@@ -62,7 +62,6 @@ let lessons;
 const theme = new Theme((look) => program?.theme(look));
 const textSize = new TextSize((scale) => program?.scale(scale));
 const address = new Address((fragment) => program?.fragment(fragment));
-const semantics = new Semantics(element('semantics'), stage);
 const clipboard = new Clipboard({ stage, notices });
 const boxes = [element('first'), element('second'), element('third'), element('fourth')].map((root, which) => new SentenceBox(root, (text) => {
     program?.sentence(which, text);
@@ -84,7 +83,8 @@ const bar = new Bar({
         clipboard.write(link, `The link is copied.${whole}${long}`);
     },
 });
-const fields = new Fields(element('field'), stage, (key, text, entered) => program?.field(key, text, entered));
+const fields = new Fields(element('field'), stage, (...typed) => program?.field(...typed));
+const semantics = new Semantics(element('semantics'), stage, fields);
 
 // The palette takes what is typed next. A phone opens its keyboard only while the palette's button is
 // pressed.

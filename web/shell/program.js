@@ -256,8 +256,9 @@ export class Program {
      * @param {string} key
      * @param {string} text
      * @param {boolean} entered
+     * @param {number} caret
      */
-    field(key, text, entered) { this.#call('_explorer_field', key, text, entered); }
+    field(key, text, entered, caret) { this.#call('_explorer_field', key, text, entered, caret); }
 
     /** @returns {Semantics} */
     semantics() { return JSON.parse(this.#string(this.#call('_explorer_semantics'))); }

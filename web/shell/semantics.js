@@ -6,6 +6,7 @@ import { makePart, writePart } from './semantics_part.js';
 
 /**
  * @import { Semantics as Told } from './contract.d.ts'
+ * @import { Fields } from './field.js'
  * @import { Program } from './program.js'
  * @import { Part } from './semantics_part.js'
  */
@@ -20,6 +21,7 @@ const steps = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp:
 export class Semantics {
     #layer;
     #stage;
+    #fields;
     /** @type {Program | undefined} */
     #program;
     /** @type {Map<string, Part>} */
@@ -51,10 +53,12 @@ export class Semantics {
     /**
      * @param {HTMLElement} layer
      * @param {HTMLElement} stage has the focus if no element has it
+     * @param {Fields} fields
      */
-    constructor(layer, stage) {
+    constructor(layer, stage, fields) {
         this.#layer = layer;
         this.#stage = stage;
+        this.#fields = fields;
         layer.addEventListener('focusin', ({ target }) => this.#focused(target));
         layer.addEventListener('focusout', ({ relatedTarget }) => {
             if (!(relatedTarget instanceof Node && layer.contains(relatedTarget))) {
@@ -105,7 +109,7 @@ export class Semantics {
             let part = this.#parts.get(key);
             if (typeof told !== 'string') {
                 if (!part || part.node.role !== told.role) {
-                    part = makePart(told);
+                    part = makePart(told, this.#fields);
                     made.push(part);
                 }
                 part.node = told;
@@ -253,7 +257,7 @@ export class Semantics {
         if (part) {
             this.#past = [...this.#past.filter((key) => key !== part.key), part.key].slice(-8);
             this.#program?.focusNode(part.key, part.row, part.col);
-            if (part.node.role === 'textbox' && part.key !== this.#typing) {
+            if (part.node.role === 'textbox' && !part.node.lines && part.key !== this.#typing) {
                 this.#entered = part.key;
                 this.#toldSince = false;
                 this.#press(target);  // it takes what is typed
@@ -265,7 +269,7 @@ export class Semantics {
     /** @param {EventTarget | null} target */
     #press(target) {
         const part = this.#partOf(target);
-        if (part && !part.node.disabled) {
+        if (part && !part.node.disabled && !part.node.lines) {
             this.#opens = Boolean(part.node.opens);
             this.#program?.pressNode(part.key, part.row, part.col);
         }
@@ -280,7 +284,7 @@ export class Semantics {
     passes(event) {
         const part = this.#partOf(event.target);
         const escape = event instanceof KeyboardEvent && event.key === 'Escape';
-        return part !== null && (escape || this.#types(part) || part.row >= 0);
+        return part !== null && !part.node.lines && (escape || this.#types(part) || part.row >= 0);
     }
 
     /**
@@ -301,7 +305,7 @@ export class Semantics {
         const { key, target } = event;
         const onTheWay = this.#tabs;
         this.#tabs = key === 'Tab';
-        if (!part || this.#types(part) || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
+        if (!part || part.node.lines || this.#types(part) || event.ctrlKey || event.metaKey || event.altKey || !(target instanceof HTMLElement)) {
             return false;
         }
         const { node, cells, row, col } = part;

@@ -2,7 +2,10 @@
 
 import { Cells } from './semantics_grid.js';
 
-/** @import { SemanticNode } from './contract.d.ts' */
+/**
+ * @import { SemanticNode } from './contract.d.ts'
+ * @import { Fields } from './field.js'
+ */
 
 const words = new Set(['paragraph', 'heading', 'status']);
 const fields = new Set(['textbox', 'combobox']);
@@ -14,11 +17,12 @@ const idOf = (key) => `semantics/${key}`;
 
 /**
  * @param {SemanticNode} node
+ * @param {Fields} areas
  * @returns {Part}
  */
-export function makePart(node) {
-    const element = document.createElement(node.role === 'paragraph' ? 'p' : 'div');
-    if (node.role !== 'paragraph') {
+export function makePart(node, areas) {
+    const element = node.lines ? areas.area(node.key) : document.createElement(node.role === 'paragraph' ? 'p' : 'div');
+    if (node.role !== 'paragraph' && !node.lines) {
         element.setAttribute('role', node.role);
     }
     element.id = idOf(node.key);
@@ -53,7 +57,7 @@ function stateOf({ key, role, name, value, on, opens, range, active, description
  * @param {Part} part
  */
 export function writePart({ node, element, cells }) {
-    const text = words.has(node.role) ? node.name : fields.has(node.role) ? node.value ?? '' : null;
+    const text = words.has(node.role) ? node.name : node.lines ? null : fields.has(node.role) ? node.value ?? '' : null;
     if (text !== null && element.textContent !== text) {
         element.textContent = text;
     }
@@ -65,7 +69,7 @@ export function writePart({ node, element, cells }) {
         }
     }
     const [left, top, width, height] = node.place;
-    if (width > 0) {
+    if (width > 0 && !node.lines) {
         Object.assign(element.style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
     }
     if (node.grid) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "widgets/controls.hpp"
 #include "widgets/theme.hpp"
 
 namespace attn::ui {
@@ -22,6 +23,7 @@ struct TypedThere {
 
 std::vector<PageField> laid;
 std::vector<TypedThere> typed_there;
+std::string typed_in;  // the key of the field that is being typed in
 
 bool covered_by_popup() {
     const bool in_popup =
@@ -40,11 +42,16 @@ float width_for_number(const std::string& number) {
 }
 
 std::optional<PageTyped> page_field(PageField field) {
-    if (!by_touch()) return std::nullopt;
-    field.min = ImGui::GetItemRectMin();
-    field.max = ImGui::GetItemRectMax();
+    if (!by_touch() && !field.lines) return std::nullopt;
+    const ImRect item(ImGui::GetItemRectMin(), ImGui::GetItemRectMax()),
+        &view = ImGui::GetCurrentWindow()->ClipRect;
+    ImRect shown = item;
+    if (field.lines) shown.ClipWith(view);
+    field.min = shown.Min;
+    field.max = shown.Max;
     const std::string key = field.key;
-    if (ImGui::GetCurrentWindow()->ClipRect.Contains(ImRect(field.min, field.max)) && !covered_by_popup())
+    const float least_height = std::min(item.GetHeight(), 2 * ImGui::GetTextLineHeight());
+    if (view.Contains(shown) && shown.GetHeight() >= least_height && !covered_by_popup())
         laid.push_back(std::move(field));
     const auto found = std::ranges::find(typed_there, key, &TypedThere::key);
     if (found == typed_there.end()) return std::nullopt;
@@ -53,17 +60,22 @@ std::optional<PageTyped> page_field(PageField field) {
     return typed;
 }
 
+bool page_types() { return !typed_in.empty(); }
+
 void clear_page_fields() {
     laid.clear();
+    if (ImGui::IsAnyItemActive() || ImGui::IsMouseClicked(ImGuiMouseButton_Left)) typed_in.clear();
     std::erase_if(typed_there, [](TypedThere& each) { return ++each.frames > frames_kept; });
 }
 
 const std::vector<PageField>& page_fields() { return laid; }
 
-void page_typed(const std::string& key, const std::string& text, bool entered) {
+void page_typed(const std::string& key, const std::string& text, bool entered, std::size_t caret) {
     auto found = std::ranges::find(typed_there, key, &TypedThere::key);
     if (found == typed_there.end()) found = typed_there.insert(typed_there.end(), {key, {}, 0});
-    found->typed = {text, found->typed.entered || entered};
+    if (typed_in != key) next_gesture();
+    typed_in = entered ? "" : key;
+    found->typed = {text, found->typed.entered || entered, caret};
 }
 
 }  // namespace attn::ui

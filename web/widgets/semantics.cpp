@@ -82,7 +82,7 @@ bool CellGrid::operator==(const CellGrid& o) const {
 bool Node::operator==(const Node& o) const {
     return key == o.key && role == o.role && depth == o.depth && name == o.name && value == o.value &&
            description == o.description && active == o.active && disabled == o.disabled && on == o.on &&
-           opens == o.opens && range == o.range && min.x == o.min.x && min.y == o.min.y && max.x == o.max.x &&
+           opens == o.opens && lines == o.lines && range == o.range && min.x == o.min.x && min.y == o.min.y && max.x == o.max.x &&
            max.y == o.max.y && (grid == o.grid || (grid && o.grid && *grid == *o.grid));
 }
 
@@ -274,6 +274,7 @@ nlohmann::json json_of(const Node& node) {
     if (node.disabled) json["disabled"] = true;
     if (node.on) json["on"] = *node.on;
     if (node.opens) json["opens"] = true;
+    if (node.lines) json["lines"] = true;
     if (node.range.least < node.range.most)
         json["range"] = {node.range.now, node.range.least, node.range.most};
     if (node.grid) json["grid"] = json_of(*node.grid);

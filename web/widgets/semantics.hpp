@@ -74,6 +74,7 @@ struct Node {
     bool disabled = false;
     std::optional<bool> on{};  // chosen, checked or, with `opens`, open
     bool opens = false;        // opens a list or a menu
+    bool lines = false;        // a field of several lines, which the page lays itself
     SliderRange range{};       // range of a slider or a spin button, if it has one
     std::shared_ptr<const CellGrid> grid{};
     ImVec2 min{}, max{};

@@ -1,16 +1,17 @@
 #include "widgets/text_field.hpp"
 
 #include <imgui.h>
-#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "app/format.hpp"
+#include "text/utf8.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
-#include "widgets/page_field.hpp"
 #include "widgets/semantics.hpp"
+#include "widgets/theme.hpp"
 
 namespace attn::ui {
 
@@ -23,6 +24,16 @@ struct Buffer {
     std::size_t longest;
     bool too_long = false;
 };
+
+// Takes what was typed in the page's field.
+void take_from_page(Typed& typed, std::optional<PageTyped> there, std::string& text, std::size_t longest) {
+    if (!there) return;
+    typed.too_long = there->text.size() > longest;
+    typed.changed = !typed.too_long && there->text != text;
+    if (typed.changed) text = std::move(there->text);
+    if (!typed.too_long) typed.caret = std::min(there->caret, text.size());
+    typed.entered = typed.entered || there->entered;
+}
 
 int keep_text(ImGuiInputTextCallbackData* data) {
     auto& buffer = *static_cast<Buffer*>(data->UserData);
@@ -37,53 +48,65 @@ int keep_text(ImGuiInputTextCallbackData* data) {
     return 0;
 }
 
-Typed typed_into(const char* name, const char* meaning, std::string& text, std::size_t longest,
-                 float most_width, int lines) {
-    const float width = std::min(ImGui::GetContentRegionAvail().x, most_width);
-    Buffer buffer{text, text, longest};
-    Typed typed;
-    {
-        Type mono(Face::mono, size_body);
-        ImGui::PushID(name);
-        constexpr ImGuiInputTextFlags flags =
-            ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit;
-        ImGui::SetNextItemWidth(width);
-        typed.changed =
-            lines == 1
-                ? ImGui::InputText("##text", text.data(), text.capacity() + 1, flags, keep_text, &buffer)
-                : ImGui::InputTextMultiline("##text", text.data(), text.capacity() + 1,
-                                            {width, ImGui::GetTextLineHeight() * static_cast<float>(lines) +
-                                                        2 * ImGui::GetStyle().FramePadding.y},
-                                            flags, keep_text, &buffer);
-        if (const ImGuiInputTextState* state = ImGui::GetInputTextState(ImGui::GetID("##text")))
-            typed.caret = std::min(static_cast<std::size_t>(std::max(state->GetCursorPos(), 0)), text.size());
-        ImGui::PopID();
-    }
-    typed.entered =
-        lines == 1 && ImGui::IsItemDeactivated() &&
-        (ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false));
-    typed.too_long = buffer.too_long;
-    landmark_item(name);
-    if (auto there = page_field({.key = name, .name = meaning, .text = text, .lines = lines > 1})) {
-        typed.too_long = there->text.size() > longest;
-        typed.changed = !typed.too_long && there->text != text;
-        if (typed.changed) text = std::move(there->text);
-        typed.entered = typed.entered || (there->entered && lines == 1);
-    }
-    semantic_field(Role::textbox, name, meaning, text);
-    return typed;
+void draw_ground(ImVec2 at, ImVec2 size) {
+    ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + size.x, at.y + size.y},
+                                              ImGui::GetColorU32(ImGuiCol_FrameBg),
+                                              ImGui::GetStyle().FrameRounding);
+}
+
+// Shows the beginning of the text where the page lays no field, as below an open palette.
+void draw_beginning(ImVec2 at, ImVec2 size, const std::string& text) {
+    const ImVec2 pad = ImGui::GetStyle().FramePadding;
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->PushClipRect(at, {at.x + size.x, at.y + size.y}, true);
+    draw_text(list, {at.x + pad.x, at.y + pad.y}, theme().text,
+              wrapped(first_code_points(text, 4000), size.x - 2 * pad.x));
+    list->PopClipRect();
 }
 
 }  // namespace
 
 Typed text_field(const char* name, const char* meaning, std::string& text, std::size_t longest,
                  float most_width) {
-    return typed_into(name, meaning, text, longest, most_width, 1);
+    Buffer buffer{text, text, longest};
+    Typed typed;
+    {
+        const Type mono(Face::mono, size_body);
+        ImGui::PushID(name);
+        constexpr ImGuiInputTextFlags flags =
+            ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackEdit;
+        ImGui::SetNextItemWidth(std::min(ImGui::GetContentRegionAvail().x, most_width));
+        typed.changed =
+            ImGui::InputText("##text", text.data(), text.capacity() + 1, flags, keep_text, &buffer);
+        ImGui::PopID();
+    }
+    typed.entered = ImGui::IsItemDeactivated() && (ImGui::IsKeyPressed(ImGuiKey_Enter, false) ||
+                                                   ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false));
+    typed.too_long = buffer.too_long;
+    landmark_item(name);
+    take_from_page(typed, page_field({.key = name, .name = meaning, .text = text}), text, longest);
+    semantic_field(Role::textbox, name, meaning, text);
+    return typed;
 }
 
 Typed text_area(const char* name, const char* meaning, std::string& text, std::size_t longest,
-                float most_width, int lines) {
-    return typed_into(name, meaning, text, longest, most_width, lines);
+                float most_width, int lines, std::optional<TextRange> select) {
+    const Type mono(Face::mono, size_body);
+    const ImVec2 at = ImGui::GetCursorScreenPos(),
+                 size{std::min(ImGui::GetContentRegionAvail().x, most_width),
+                      ImGui::GetTextLineHeight() * static_cast<float>(lines) +
+                          2 * ImGui::GetStyle().FramePadding.y};
+    ImGui::Dummy(size);
+    draw_ground(at, size);
+    landmark_item(name);
+    Typed typed;
+    take_from_page(typed,
+                   page_field({.key = name, .name = meaning, .text = text, .lines = true, .select = select}),
+                   text, longest);
+    if (std::ranges::find(page_fields(), name, &PageField::key) == page_fields().end())
+        draw_beginning(at, size, text);
+    semantic_place(Role::textbox, name, meaning, at, {at.x + size.x, at.y + size.y}).lines = true;
+    return typed;
 }
 
 std::optional<double> number_field(const char* name, const char* meaning, double shown, const char* format,

@@ -73,7 +73,7 @@ struct Phone : Screen {
         return found == ui::page_fields().end() ? nullptr : &*found;
     }
     void type_into(const std::string& key, const std::string& text, bool entered) {
-        ui::page_typed(key, text, entered);
+        ui::page_typed(key, text, entered, text.size());
         draw(3);
     }
     bool in_view(const std::string& name, const std::string& panel) const {
