@@ -102,6 +102,42 @@ test('Ctrl+Z in the text of a lesson undoes what was typed, and nothing of the p
     assert.equal((await explorer.matrix('w_k'))[0][1], 3);
 });
 
+test('a lesson is written with letters that no key has; what a button adds is undone with the rest', { fragment: 'v=1&pin=weight.1.0' }, async (explorer) => {
+    const { page } = explorer;
+    await explorer.press('Control+K');
+    await explorer.until('the palette', () => explorer.rect('palette'));
+    await page.keyboard.type('write a lesson');
+    await explorer.settled();
+    await explorer.press('Enter');
+    const field = page.getByRole('textbox', { name: 'The text of the lesson' });
+    await field.click();
+    const text = () => field.inputValue();
+    const selected = () => page.evaluate(() => {
+        const it = document.activeElement;
+        return it instanceof HTMLTextAreaElement ? it.value.slice(it.selectionStart, it.selectionEnd) : undefined;
+    });
+    await explorer.press('Control+End');
+    await page.keyboard.insertText('où 猫');
+    const typed = await text();
+    assert.ok(typed.endsWith('où 猫'));
+    await explorer.until('the draft', () => page.evaluate(() => localStorage.getItem('lesson-draft')), (draft) => draft === typed);
+    await explorer.click('lesson/write/check');
+    await explorer.until('a check', text, (now) => now.includes('```check\nweight("sat", "cat") > 0.37'));
+    // The task is selected, to be written anew.
+    await explorer.until('the focus', () => selected(), (now) => now === 'Change something');
+    await page.keyboard.type('Raise W_K');
+    await explorer.until('the task', text, (now) => now.includes('\nRaise W_K, until'));
+    while ((await text()).includes('```check')) {
+        await explorer.press('Control+z');
+    }
+    assert.equal(await text(), typed);
+    // The keyboard leaves the text, and what is wrong leads back to its line.
+    await page.locator('[data-key="lesson/write/fault/0"]').waitFor({ state: 'attached' });
+    await explorer.press('Tab');
+    await explorer.press('Enter');
+    await explorer.until('its line', () => selected(), (now) => now === '## What to do first');
+});
+
 // ---- Lessons from elsewhere -------------------------------------------------------------------------------
 
 const mine = (title, check = 'weight("sat", "cat") > 80%') => `---\ntitle: ${title}\n---\n## Look at “sat”\nGive “cat” more than 80 %.\n\`\`\`view\nv=1&subject=worked&query=1\n\`\`\`\n\`\`\`check\n${check} | It is {weight("sat", "cat"):%}.\n\`\`\`\n`;

@@ -32,8 +32,11 @@ void Frame::draw_right(ImVec2 at, ImVec2 size) {
         const auto draw_lesson = [&] {
             const float begin = ImGui::GetCursorPosY();
             lessons_.draw(before_);
-            lesson_height_ = (lessons_.shows_step() ? lessons_.height() : ImGui::GetCursorPosY() - begin) +
-                             2 * lesson_inset.y;
+            // The text of a lesson that is being written takes all room.
+            const float drawn = lessons_.shows_step()         ? lessons_.height()
+                                : lessons_.writer().is_open() ? size.y
+                                                              : ImGui::GetCursorPosY() - begin;
+            lesson_height_ = drawn + 2 * lesson_inset.y;
         };
         lessons_.shows_step()
             ? panel("lesson", at, {size.x, top}, surface, lesson_inset, draw_lesson)

@@ -211,6 +211,7 @@ void LessonRun::go_to(Visit& visit, std::size_t to) {
 }
 
 void LessonRun::restart(Visit& visit) {
+    progress(visit).fault.clear();
     visit.lock({}, "");
     enter(visit, true);
 }

@@ -9,6 +9,7 @@
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
+#include "learn/replay.hpp"
 #include "learn/wording.hpp"
 #include "lenses/lens.hpp"
 #include "widgets/controls.hpp"
@@ -125,6 +126,10 @@ void LessonPanel::open_text(const std::string& text) {
     lists_ = false;
     writer_.close();
     run_.open(visit_, {.name = {}, .text = text});
+    if (const auto found = validated(*read); !found.empty())
+        visit_.notice("This lesson may not work throughout: line " + std::to_string(found.front().line) +
+                      ": " + found.front().sentence +
+                      ". “Write a lesson” lists what its author has to mend.");
 }
 
 void LessonPanel::write() {
@@ -141,7 +146,9 @@ void LessonPanel::update() { run_.update(visit_, now_ms()); }
 
 void LessonPanel::finish() {
     if (lesson_of(visit_.state()).name == first_lesson) visit_.page().remember("start", "done");
+    const bool is_tried = writer_.is_tried();
     run_.close(visit_);
+    if (is_tried) write();
 }
 
 // Says which lesson comes next: the first after this one that is not done, or else before it.

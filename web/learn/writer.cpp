@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "app/clock.hpp"
 #include "app/format.hpp"
@@ -36,11 +37,35 @@ std::string_view kind_of_next_link(std::string_view step) {
                                                        : "wrong";
 }
 
-// The next number above with two digits, written.
-std::string next_of_two_digits(double value) {
-    const double power = value == 0 ? -1 : std::floor(std::log10(std::abs(value))) - 1,
-                 unit = std::pow(10, power);
-    return rounded((std::floor(value / unit + 1e-9) + 1) * unit, std::max(0, static_cast<int>(-power)));
+// Two significant digits of a number.
+class TwoDigits {
+  public:
+    explicit TwoDigits(double value)
+        : value_(value), power_(value == 0 ? -1 : std::floor(std::log10(std::abs(value))) - 1) {}
+    double unit() const { return std::pow(10, power_); }
+    double next() const { return (std::floor(value_ / unit() + 1e-9) + 1) * unit(); }
+    std::string written(double number) const {
+        return rounded(number, std::max(0, static_cast<int>(-power_)));
+    }
+    std::string decimals(int least) const {
+        return std::to_string(std::clamp(static_cast<int>(-power_), least, 6));
+    }
+
+  private:
+    double value_, power_;
+};
+
+// Where the steps of a text begin; a heading within a fence begins none.
+std::vector<std::size_t> step_begins(std::string_view text) {
+    std::vector<std::size_t> begins;
+    bool in_fence = false;
+    for (std::size_t line = 0; line < text.size();) {
+        const std::string_view rest = text.substr(line);
+        if (rest.starts_with(fence)) in_fence = !in_fence;
+        if (!in_fence && rest.starts_with("## ")) begins.push_back(line);
+        line = std::min(text.find('\n', line), text.size() - 1) + 1;
+    }
+    return begins;
 }
 
 // The beginning of a line, which says more than its number.
@@ -75,61 +100,85 @@ void LessonWriter::replace(std::string text) {
     visit_.page().remember("lesson-draft", text_);
 }
 
-// Inserts lines after the line of the caret, or else at the end, but not between the lines of a fence.
-void LessonWriter::insert(const std::string& text) {
-    std::size_t at = std::min(caret_.value_or(text_.size()), text_.size());
-    at = std::min(text_.find('\n', at), text_.size());
-    bool in_fence = false;
-    for (std::size_t line = 0; line < text_.size();) {
-        if (text_.compare(line, fence.size(), fence) == 0) in_fence = !in_fence;
-        const std::size_t end = std::min(text_.find('\n', line), text_.size());
-        if (end >= at && !in_fence) {
-            at = end;
-            break;
-        }
-        line = end + 1;
-    }
-    std::string lines = text;
-    if (at > 0 && text_[at - 1] != '\n') lines = "\n" + lines;
-    text_.insert(at, lines);
-    caret_ = at + lines.size();
-    reveals_ = 2;  // the field knows its new height in the second
+LessonWriter::StepText LessonWriter::step_at_caret() const {
+    const std::vector<std::size_t> begins = step_begins(text_);
+    if (begins.empty()) return {0, text_.size(), text_.size()};
+    const auto after = std::ranges::upper_bound(begins, caret_.value_or(text_.size()));
+    const auto step = after == begins.begin() ? after : after - 1;
+    const auto next = step + 1;
+    return {static_cast<std::size_t>(step - begins.begin()), *step,
+            next == begins.end() ? text_.size() : *next};
+}
+
+// Inserts lines at the end of the caret's step, and selects a phrase of theirs, which their author rewrites.
+void LessonWriter::insert(const std::string& lines, std::string_view phrase) {
+    const StepText step = step_at_caret();
+    std::size_t at = step.end;
+    while (at > step.begin && text_[at - 1] == '\n') --at;
+    text_.replace(at, step.end - at, "\n" + lines + (step.end < text_.size() ? "\n" : ""));
+    const std::size_t begin = at + 1 + (phrase.empty() ? lines.size() : lines.find(phrase));
+    select(begin, begin + phrase.size());
     visit_.page().remember("lesson-draft", text_);
 }
 
-// The step that the caret stands in, from its heading to the next.
-std::string_view LessonWriter::step_at_caret() const {
-    constexpr std::string_view heading = "\n## ";
-    const std::size_t at = std::min(caret_.value_or(text_.size()), text_.size());
-    const std::size_t begin = text_.rfind(heading, at);
-    if (begin == std::string::npos) return {};
-    return std::string_view(text_).substr(begin, text_.find(heading, begin + 1) - begin);
+void LessonWriter::select(std::size_t begin, std::size_t end) {
+    select_ = {begin, end};
+    caret_ = end;
+    visit_.continue_at(now_ms());
+}
+
+void LessonWriter::select_line(std::size_t number) {
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i < number && begin < text_.size(); ++i)
+        begin = std::min(text_.find('\n', begin), text_.size() - 1) + 1;
+    select(begin, std::min(text_.find('\n', begin), text_.size()));
+}
+
+void LessonWriter::add_step() {
+    constexpr std::string_view title = "What to do next";
+    insert("\n## " + std::string(title) + "\n\nSay what to change, and what to reach.\n", title);
 }
 
 // A step has one view; a link that is added after it is its solution, and further ones are wrong attempts.
 void LessonWriter::add_link() {
+    const StepText step = step_at_caret();
     const std::string link = to_fragment(visit_.state());
-    const std::string_view kind = kind_of_next_link(step_at_caret());
+    const std::string_view kind =
+        kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
     insert("\n" + std::string(fence).append(kind) + "\n" + (link.empty() ? "v=1" : link) + "\n" +
            (kind == "wrong" ? "fails: 1\n" : "") + std::string(fence) + "\n");
 }
 
-// A check that asks for a bit more than the number is now.
-void LessonWriter::add_check(const std::string& name) {
+// The pinned number's value now; nothing, after saying why, if it has none.
+std::optional<double> LessonWriter::value_of(const std::string& name) {
     const auto expression = lesson::parse_expression(name);
     const auto outcome = expression ? lesson::evaluate(*expression, run_.numbers(visit_))
                                     : Result<lesson::Outcome>(expression.error());
     const double* now = outcome ? std::get_if<double>(&outcome->value) : nullptr;
-    if (!now || !std::isfinite(*now))
-        return visit_.report_error(outcome ? Error{"Only a number can be checked so."} : outcome.error());
-    const std::string bound = next_of_two_digits(*now);
-    const std::size_t point = std::min(bound.find('.'), bound.size() - 1),
-                      decimals = bound.size() - point - 1;
-    const std::string number =
-        "{" + name + ":" + std::to_string(std::clamp<std::size_t>(decimals, 2, 6)) + "}";
-    insert("\nChange something, until `" + name + "` is more than " + bound + ".\n\n```check\n" + name +
-           " > " + bound + " | It is " + number + "; it should be more than " + bound + ". | It is " +
-           number + " now.\n```\n");
+    if (now && std::isfinite(*now)) return *now;
+    visit_.report_error(outcome ? Error{"Only a number can be checked so."} : outcome.error());
+    return std::nullopt;
+}
+
+// A check that asks for a bit more than the number is now.
+void LessonWriter::add_check(const std::string& name) {
+    const auto now = value_of(name);
+    if (!now) return;
+    const TwoDigits bound(*now);
+    const std::string more = bound.written(bound.next()), number = "{" + name + ":" + bound.decimals(2) + "}";
+    insert("\nChange something, until `" + name + "` is more than " + more + ".\n\n```check\n" + name +
+               " > " + more + " | It is " + number + "; it should be more than " + more + ". | It is " +
+               number + " now.\n```\n",
+           "Change something");
+}
+
+// A question for the number, which is right at its two digits.
+void LessonWriter::add_question(const std::string& name) {
+    const auto now = value_of(name);
+    if (!now) return;
+    const TwoDigits digits(*now);
+    insert("\n```ask\nWhat is `" + name + "`, to two digits?\nnumber\nanswer: " + name + " ± " +
+           digits.written(digits.unit()) + "\n```\n");
 }
 
 std::string LessonWriter::file_name() const {
@@ -145,48 +194,65 @@ std::string LessonWriter::file_name() const {
     return name.empty() ? "lesson" : name;
 }
 
-void LessonWriter::draw_findings() {
-    if (!checked_ || checked_->text != text_) {
-        checked_.emplace(Checked{text_, {}, {}});
-        auto read = lesson::parse_lesson(std::as_bytes(std::span(text_)));
-        if (!read) {
-            checked_->said = read.error().message + ".";
-        } else {
-            checked_->lesson = *std::move(read);
-            const auto found = validated(*checked_->lesson);
-            for (const lesson::Finding& each : std::span(found).first(std::min<std::size_t>(found.size(), 3)))
-                checked_->said += (checked_->said.empty() ? "" : "\n") +
-                                  ("line " + std::to_string(each.line)) +
-                                  beginning_of_line(text_, each.line) + ": " + each.sentence + ".";
-            if (found.size() > 3) checked_->said += "\n… and " + std::to_string(found.size() - 3) + " more.";
-        }
-    }
-    if (checked_->said.empty()) {
-        ui::caption("The text is a lesson. “Try it” opens it and runs its checks.");
-        ui::landmark_item("lesson/write/fine");
+void LessonWriter::check() {
+    if (checked_ && checked_->text == text_) return;
+    checked_.emplace(Checked{text_, {}, {}});
+    auto read = lesson::parse_lesson(std::as_bytes(std::span(text_)));
+    if (!read) {
+        checked_->found = {lesson::finding_of(read.error())};
     } else {
-        ui::fault("lesson/write/fault", checked_->said);
+        checked_->lesson = *std::move(read);
+        checked_->found = validated(*checked_->lesson);
     }
+}
+
+// Lists what is wrong; a press on it leads to its line.
+void LessonWriter::draw_findings() {
+    constexpr std::size_t most = 3;
+    const auto& found = checked_->found;
+    if (found.empty()) {
+        ui::caption("The text is a lesson. “Try it” opens the step of the caret and runs its checks.");
+        ui::landmark_item("lesson/write/fine");
+    }
+    for (std::size_t i = 0; i < std::min(found.size(), most); ++i) {
+        const std::string key = "lesson/write/fault/" + std::to_string(i);
+        const float width = ImGui::GetContentRegionAvail().x;
+        const std::string said = "line " + std::to_string(found[i].line) +
+                                 beginning_of_line(text_, found[i].line) + ": " + found[i].sentence + ".",
+                          text = ui::wrapped(said, width);
+        const ImVec2 at = ImGui::GetCursorScreenPos();
+        if (ImGui::InvisibleButton(key.c_str(), {width, ui::text_size(text).y + 2},
+                                   ImGuiButtonFlags_EnableNav))
+            select_line(found[i].line);
+        const bool lit = ImGui::IsItemHovered() || ImGui::IsItemFocused();
+        ui::landmark_item(key);
+        ui::semantic_item(ui::Role::button, key, said);
+        ui::draw_text(ImGui::GetWindowDrawList(), at, lit ? ui::theme().accent : ui::theme().error, text);
+    }
+    if (found.size() > most) ui::caption(("… and " + std::to_string(found.size() - most) + " more.").c_str());
 }
 
 void LessonWriter::draw_buttons() {
     const Attention* attention = subject_in(visit_).attention();
     const auto& pin = visit_.state().pin;
     const std::string name = attention && pin ? name_of(*attention, *pin) : "";
-    const std::string_view kind = kind_of_next_link(step_at_caret());
+    const Status pinned = name.empty() ? Status(Error{"Click a number of the page first."}) : ok();
+    const StepText step = step_at_caret();
+    const std::string_view kind =
+        kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
     if (ui::button("lesson/write/view", kind == "view"       ? "Add this view"
                                         : kind == "solution" ? "Add as solution"
                                                              : "Add as wrong"))
         add_link();
-    if (ui::next_button("Add the pinned number"),
-        ui::button("lesson/write/number", "Add the pinned number",
-                   name.empty() ? Status(Error{"Click a number of the page first."}) : ok()))
+    if (ui::next_button("Check the number"), ui::button("lesson/write/check", "Check the number", pinned))
         add_check(name);
-    const bool is_lesson = checked_ && checked_->lesson;
-    const Status possible = is_lesson ? ok() : Status(Error{"Mend first what is said above."});
+    if (ui::next_button("Ask for it"), ui::button("lesson/write/ask", "Ask for it", pinned))
+        add_question(name);
+    if (ui::next_button("Add a step"), ui::button("lesson/write/step", "Add a step")) add_step();
+    const Status possible = checked_->lesson ? ok() : Status(Error{"Mend first what is said below."});
     if (ui::next_button("Try it"), ui::button("lesson/write/try", "Try it", possible)) {
         open_ = false;
-        run_.open(visit_, {.name = {}, .text = text_});
+        run_.open(visit_, {.name = {}, .text = text_, .step = static_cast<Index>(step.number)});
     }
     if (ui::next_button("Save"), ui::button("lesson/write/save", "Save"))
         visit_.save(file_name() + ".md", text_);
@@ -214,23 +280,24 @@ void LessonWriter::draw_texts() {
 
 void LessonWriter::draw() {
     ui::heading("Write a lesson");
-    draw_findings();
+    check();
     draw_buttons();
     draw_texts();
-    const ui::Type mono(ui::Face::mono, ui::size_body);
-    const float room = ImGui::GetContentRegionAvail().y - 2 * ImGui::GetStyle().FramePadding.y;
-    const int lines = std::max(8, static_cast<int>(room / ImGui::GetTextLineHeight()));
-    if (reveals_ > 0) {
-        --reveals_;
-        visit_.continue_at(now_ms());
-        const auto line = std::ranges::count(text_.substr(0, *caret_), '\n');
-        const float top = ImGui::GetTextLineHeight() * static_cast<float>(line + 2 - lines);
-        ImGui::SetNextWindowScroll({0, std::max(top, 0.0F)});
+    const float room = ImGui::GetContentRegionAvail().y - findings_height_;
+    {
+        const ui::Type mono(ui::Face::mono, ui::size_body);
+        const float frame = 2 * ImGui::GetStyle().FramePadding.y;
+        const int lines = std::max(8, static_cast<int>((room - frame) / ImGui::GetTextLineHeight()));
+        const ui::Typed typed =
+            ui::text_area("lesson/write/text", "The text of the lesson", text_, lesson::most_lesson_bytes,
+                          ImGui::GetContentRegionAvail().x, lines, std::exchange(select_, std::nullopt));
+        if (typed.caret) caret_ = typed.caret;
+        if (typed.changed) visit_.page().remember("lesson-draft", text_);
     }
-    const ui::Typed typed = ui::text_area("lesson/write/text", "The text of the lesson", text_,
-                                          lesson::most_lesson_bytes, ImGui::GetContentRegionAvail().x, lines);
-    if (typed.caret) caret_ = typed.caret;
-    if (typed.changed) visit_.page().remember("lesson-draft", text_);
+    const float begin = ImGui::GetCursorPosY();
+    draw_findings();
+    const float height = ImGui::GetCursorPosY() - begin + ImGui::GetStyle().ItemSpacing.y;
+    if (std::exchange(findings_height_, height) != height) visit_.continue_at(now_ms());
 }
 
 }  // namespace attn::app::learn

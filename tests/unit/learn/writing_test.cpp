@@ -10,6 +10,7 @@
 #include "subjects/worked/commands.hpp"
 #include "unit/frame/screen.hpp"
 #include "unit/lenses/own_cells.hpp"
+#include "widgets/page_field.hpp"
 
 using namespace attn;
 using namespace attn::app;
@@ -22,6 +23,25 @@ const std::string& text_in(Screen& screen) { return screen.frame.lessons().write
 std::string saved(const Screen& screen) {
     return {reinterpret_cast<const char*>(screen.page.downloaded_bytes.data()),
             screen.page.downloaded_bytes.size()};
+}
+
+// Presses a landmark, and returns what is selected in the text then; a selection is given for one frame.
+std::string selected_by(Screen& screen, const std::string& landmark) {
+    const ImVec2 at = screen.middle(landmark);
+    std::string selected;
+    const auto draw = [&] {
+        screen.draw();
+        for (const ui::PageField& field : ui::page_fields())
+            if (const auto& range = field.select)
+                selected = text_in(screen).substr(range->begin, range->end - range->begin);
+    };
+    ImGui::GetIO().AddMousePosEvent(at.x, at.y);
+    draw();
+    for (const bool is_down : {true, false}) {
+        ImGui::GetIO().AddMouseButtonEvent(ImGuiMouseButton_Left, is_down);
+        for (int frame = 0; frame < 2; ++frame) draw();
+    }
+    return selected;
 }
 
 }  // namespace
@@ -83,12 +103,12 @@ TEST_CASE("a lesson is written beside the page, tried, and saved") {
     screen.frame.lessons().write();
     screen.draw(3);
     REQUIRE(screen.shows("lesson/write/text"));
-    CHECK(screen.shows("lesson/write/fault"));  // it asks nothing yet
+    CHECK(screen.shows("lesson/write/fault/0"));  // it asks nothing yet
     CHECK(text_in(screen).starts_with("---\ntitle:"));
     screen.visit.perform(Pin{RunCell{Stage::weight, 1, 0}});
     screen.draw(2);
     screen.click("lesson/write/view");
-    screen.click("lesson/write/number");
+    screen.click("lesson/write/check");
     screen.draw(2);
     CHECK(text_in(screen).find("```view\n" + to_fragment(screen.visit.state())) != std::string::npos);
     // It asks for more than the 0.363 that it is now.
@@ -152,6 +172,76 @@ TEST_CASE("a draft stays while other lessons are opened, and their texts can be 
     CHECK_FALSE(screen.shows("lesson/write/take"));
 }
 
+TEST_CASE(
+    "a lesson of two steps is written by buttons, with a question and a check, and tried step by step") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    learn::LessonPanel& lessons = screen.frame.lessons();
+    lessons.write();
+    screen.visit.perform(Pin{RunCell{Stage::weight, 1, 0}});
+    screen.draw(3);
+    screen.click("lesson/write/view");
+    screen.click("lesson/write/ask");
+    // The title of the new step is selected, to be typed over.
+    CHECK(selected_by(screen, "lesson/write/step") == "What to do next");
+    screen.click("lesson/write/view");
+    screen.click("lesson/write/check");
+    screen.draw(2);
+    const std::string text = text_in(screen);
+    INFO(text);
+    const auto read = lesson::parse_lesson(std::as_bytes(std::span(text)));
+    REQUIRE(read);
+    REQUIRE(read->steps.size() == 2);
+    REQUIRE(read->steps[0].asks.size() == 1);
+    // The weight is 0.363.
+    CHECK(lesson::to_text(read->steps[0].asks[0].answer) == "weight(\"sat\", \"cat\") ± 0.01");
+    CHECK(read->steps[0].checks.empty());
+    CHECK(read->steps[1].checks.size() == 1);
+    CHECK(read->steps[1].view);
+    CHECK(screen.shows("lesson/write/fine"));
+    // The step of the caret is tried, and the end of it leads back to the text.
+    screen.click("lesson/write/try");
+    screen.settle();
+    CHECK(lessons.run().step(screen.visit) == 1);
+    screen.click("lesson/close");
+    screen.draw(3);
+    REQUIRE(screen.shows("lesson/write/text"));
+    CHECK(text_in(screen) == text);
+    // What is added goes to the end of the step with the caret.
+    ui::page_typed("lesson/write/text", text, false, text.find("## What to do first") + 3);
+    screen.draw(3);
+    screen.click("lesson/write/check");
+    screen.draw(2);
+    const auto again = lesson::parse_lesson(std::as_bytes(std::span(text_in(screen))));
+    REQUIRE(again);
+    CHECK(again->steps[0].checks.size() == 1);
+    CHECK(again->steps[1] == read->steps[1]);
+}
+
+TEST_CASE("a press on what is wrong with a lesson selects its line") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    learn::LessonPanel& lessons = screen.frame.lessons();
+    lessons.writer().recall(
+        "---\ntitle: T\nneeds: example\n---\n## S\nWhat now?\n```check\nweigth(1, 0) > 0 | No.\n```\n");
+    lessons.write();
+    screen.draw(3);
+    CHECK(selected_by(screen, "lesson/write/fault/0") == "weigth(1, 0) > 0 | No.");
+}
+
+TEST_CASE("a lesson from elsewhere with unknown names opens, and says so") {
+    Screen screen;
+    screen.visit.perform(OpenSubject{worked_subject});
+    screen.settle();
+    screen.frame.lessons().open_text(
+        "---\ntitle: T\nneeds: example\n---\n## S\nWhat now?\n```check\nweigth(1, 0) > 0 | No.\n```\n");
+    screen.settle();
+    CHECK(screen.shows("lesson/title"));
+    CHECK(screen.page.notices.back().find("line 8: ") != std::string::npos);
+}
+
 TEST_CASE("links are added to a step as its view, its solution, and wrong attempts, outside of fences") {
     Screen screen;
     screen.visit.perform(OpenSubject{worked_subject});
@@ -160,7 +250,7 @@ TEST_CASE("links are added to a step as its view, its solution, and wrong attemp
     screen.frame.lessons().write();
     screen.draw(3);
     screen.click("lesson/write/view");
-    screen.click("lesson/write/number");
+    screen.click("lesson/write/check");
     screen.visit.perform(SetCell{{Stage::w_q, 0, 0}, 9});
     screen.draw(2);
     screen.click("lesson/write/view");
