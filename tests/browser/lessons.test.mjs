@@ -122,7 +122,7 @@ test('a lesson is written with letters that no key has; what a button adds is un
     assert.ok(typed.endsWith('où 猫'));
     await explorer.until('the draft', () => page.evaluate(() => localStorage.getItem('lesson-draft')), (draft) => draft === typed);
     await explorer.click('lesson/write/check');
-    await explorer.until('a check', text, (now) => now.includes('```check\nweight("sat", "cat") > 0.37'));
+    await explorer.until('a check', text, (now) => now.includes('```check\nweight("sat", "cat") > 37%'));
     // The task is selected, to be written anew.
     await explorer.until('the focus', () => selected(), (now) => now === 'Change something');
     await page.keyboard.type('Raise W_K');

@@ -301,8 +301,8 @@ bool leaves_out(const State& state) {
 
 namespace {
 
-// Calls add(key, value) for what a link says of the State, in its order.
-void write_link(const State& whole, const LinkWriter& add) {
+// Calls add(key, value) for what a link says of the State, in its order: of all subjects, or of one.
+void write_link(const State& whole, const LinkWriter& add, std::string_view subject = {}) {
     State state = whole;
     const bool is_usual = state.lens == usual_lens(state);
     prune(state);
@@ -311,14 +311,19 @@ void write_link(const State& whole, const LinkWriter& add) {
     if (state.subject != first.subject) add("subject", state.subject);
     if (state.lens != usual_lens(state)) add("lens", state.lens);
     State usual = first;
-    for_all_owners([&](const LinkRows& links) {
+    const auto for_owners = [&](const std::function<void(const LinkRows&)>& what) {
+        for (const SubjectEntry& each : subject_list())
+            if (subject.empty() || each.key == subject) what(each.links);
+        for (const LensEntry& lens : lens_list()) what(lens.links);
+    };
+    for_owners([&](const LinkRows& links) {
         if (links.group.write) links.group.write(add, state, usual);
     });
     const auto write_rows = [&](std::span<const LinkRow> rows) {
         for (const LinkRow& row : rows)
             if (const auto value = row.write(state, usual)) add(row.key, *value);
     };
-    for_all_owners([&](const LinkRows& links) { write_rows(links.rows); });
+    for_owners([&](const LinkRows& links) { write_rows(links.rows); });
     write_rows(shared_rows);
 }
 
@@ -330,16 +335,30 @@ std::map<std::string, std::string> link_values(const State& state) {
     return values;
 }
 
-std::string to_fragment(const State& state) {
+namespace {
+
+std::string fragment_of(const State& state, std::string_view subject) {
     std::string fragment;
-    write_link(state, [&](std::string_view key, std::string_view value) {
+    const auto add = [&](std::string_view key, std::string_view value) {
         fragment.append("&").append(key);
         if (is_packed_in_a_link(value))
             fragment.append(1, packed_mark).append("=").append(pack(value));
         else
             fragment.append("=").append(percent_encode(value));
-    });
+    };
+    write_link(state, add, subject);
     return fragment.empty() ? fragment : "v=1" + fragment;
+}
+
+}  // namespace
+
+std::string to_fragment(const State& state) { return fragment_of(state, {}); }
+
+std::string to_subject_fragment(const State& state) {
+    State alone = state;
+    alone.edit<OtherChoices>() = {};
+    alone.edit<LessonState>() = {};
+    return fragment_of(alone, state.subject);
 }
 
 ParsedFragment parse_fragment(std::string_view fragment) {

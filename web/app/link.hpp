@@ -19,6 +19,8 @@
 namespace attn::app {
 
 std::string to_fragment(const State& state);  // without '#'; empty for the default state
+// Writes only what concerns the open subject: neither what is chosen in others nor a lesson.
+std::string to_subject_fragment(const State& state);
 // Returns the keys of that fragment, with their values as they are before they are encoded.
 std::map<std::string, std::string> link_values(const State& state);
 bool is_link_key(std::string_view key);

@@ -48,6 +48,7 @@ class Page {
                             const std::map<std::string, std::vector<std::byte>>& files, bool awaited) = 0;
     // Requests a lesson of the site, which arrives after this call, or the site's answer that it has none.
     virtual void fetch_lesson(const std::string& name) = 0;
+    virtual void copy_link(const std::string& fragment) = 0;  // the page's address with this fragment
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
     // Opens the dialog of tables at the table with this title, after this call.

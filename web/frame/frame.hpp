@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/hover.hpp"
@@ -17,22 +18,31 @@
 
 namespace attn::app {
 
-// The pin that a lesson's step has set. On a phone, its explanation does not cover the step's text.
+// The pin that a lesson's step has set, or that someone sets who writes a lesson. On a phone, its explanation
+// does not cover the text.
 class LessonPin {
   public:
     void follow(const Visit& visit, learn::LessonPanel& lessons) {
+        const auto& pin = visit.state().pin;
+        if (lessons.writer().is_open()) {
+            if (std::exchange(seen_, pin) != pin) pin_ = pin;
+            writes_ = true;
+            return;
+        }
+        if (std::exchange(writes_, false)) *this = {};
         LessonState now = lesson_of(visit.state());
         if (lessons.run().lesson() == nullptr) now = {};
         if (step_ == now) return;
         step_ = std::move(now);
-        pin_ = step_.is_open() ? visit.state().pin : std::nullopt;
+        pin_ = step_.is_open() ? pin : std::nullopt;
     }
     bool holds(const State& state) const { return pin_ && state.pin == pin_; }
     void let_go() { pin_.reset(); }
 
   private:
     LessonState step_;
-    std::optional<CellRef> pin_;
+    std::optional<CellRef> pin_, seen_;
+    bool writes_ = false;
 };
 
 class Frame {

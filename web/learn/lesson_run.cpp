@@ -22,11 +22,8 @@ constexpr int most_polls = 25;         // five seconds
 
 // Opens what a link describes, but stays in the lesson.
 void open_link(Visit& visit, const std::string& link, const LessonState& lesson) {
-    std::string fragment = link;
-    if (!lesson.name.empty()) fragment += "&lesson=" + lesson.name;
-    if (lesson.step > 0) fragment += "&lesson.step=" + std::to_string(lesson.step);
-    if (!lesson.text.empty()) fragment += "&lesson.text~=" + pack(lesson.text);
-    visit.follow_link(fragment, "step " + std::to_string(lesson.step + 1) + " of the lesson");
+    visit.follow_link(link_within(link, lesson),
+                      "step " + std::to_string(lesson.step + 1) + " of the lesson");
 }
 
 void lock_step(Visit& visit, const lesson::Step& step) {
@@ -63,6 +60,13 @@ bool names_only_a_lesson(const State& state) {
 }
 
 }  // namespace
+
+std::string link_within(std::string link, const LessonState& lesson) {
+    if (!lesson.name.empty()) link += "&lesson=" + lesson.name;
+    if (lesson.step > 0) link += "&lesson.step=" + std::to_string(lesson.step);
+    if (!lesson.text.empty()) link += "&lesson.text~=" + pack(lesson.text);
+    return link;
+}
 
 // ---- Which lesson -----------------------------------------------------------------------------------------
 

@@ -42,6 +42,9 @@ struct StepProgress {
     std::vector<std::string> seen = {};  // what the checks said when the step was passed
 };
 
+// Returns the link for a step of this lesson.
+std::string link_within(std::string link, const LessonState& lesson);
+
 class LessonRun {
   public:
     // ---- Which lesson -------------------------------------------------------------------------------------

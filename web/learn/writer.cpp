@@ -12,9 +12,11 @@
 #include "app/format.hpp"
 #include "app/lesson_state.hpp"
 #include "app/link.hpp"
+#include "app/link_text.hpp"
 #include "learn/naming.hpp"
 #include "learn/printed.hpp"
 #include "learn/replay.hpp"
+#include "learn/wording.hpp"
 #include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/landmarks.hpp"
@@ -29,7 +31,7 @@ constexpr const char* beginning =
     "---\ntitle: My lesson\nneeds: example\nminutes: 5\n---\n\nWhat this lesson is about, in a sentence or "
     "two.\n\n"
     "## What to do first\n\nSay what to change, and what to reach.\n";
-constexpr std::string_view fence = "```";
+constexpr std::string_view fence = "```", first_title = "My lesson";
 
 std::string_view kind_of_next_link(std::string_view step) {
     return step.find("\n```view\n") == step.npos       ? "view"
@@ -85,6 +87,10 @@ void LessonWriter::open() {
     open_ = true;
     offered_.reset();
     if (text_.empty()) text_ = beginning;
+    if (caret_)
+        select(*caret_, *caret_);
+    else if (const std::size_t title = text_.find(first_title); title != text_.npos)
+        select(title, title + first_title.size());
     const lesson::Lesson* shown = run_.lesson();
     if (!shown || !run_.is_open(visit_)) return;
     const std::string& text = lesson_of(visit_.state()).text;
@@ -142,11 +148,19 @@ void LessonWriter::add_step() {
 // A step has one view; a link that is added after it is its solution, and further ones are wrong attempts.
 void LessonWriter::add_link() {
     const StepText step = step_at_caret();
-    const std::string link = to_fragment(visit_.state());
+    State shown = visit_.state();
+    shown.pin.reset();  // the author's, who checks the number or asks for it
+    const std::string link = to_subject_fragment(shown);
     const std::string_view kind =
         kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
     insert("\n" + std::string(fence).append(kind) + "\n" + (link.empty() ? "v=1" : link) + "\n" +
            (kind == "wrong" ? "fails: 1\n" : "") + std::string(fence) + "\n");
+}
+
+// Copies a link that opens the lesson at its beginning.
+void LessonWriter::copy_link() {
+    const auto& view = checked_->lesson->steps.front().view;
+    visit_.page().copy_link(link_within(view ? view->link : "v=1", {.name = {}, .text = text_}));
 }
 
 // The pinned number's value now; nothing, after saying why, if it has none.
@@ -164,11 +178,13 @@ std::optional<double> LessonWriter::value_of(const std::string& name) {
 void LessonWriter::add_check(const std::string& name) {
     const auto now = value_of(name);
     if (!now) return;
-    const TwoDigits bound(*now);
-    const std::string more = bound.written(bound.next()), number = "{" + name + ":" + bound.decimals(2) + "}";
+    const bool is_share = learn::is_share(*lesson::parse_expression(name));
+    const TwoDigits digits(is_share ? 100 * *now : *now);
+    const std::string bound = digits.written(digits.next()), more = bound + (is_share ? " %" : ""),
+                      number = "{" + name + ":" + (is_share ? "%" : digits.decimals(2)) + "}";
     insert("\nChange something, until `" + name + "` is more than " + more + ".\n\n```check\n" + name +
-               " > " + more + " | It is " + number + "; it should be more than " + more + ". | It is " +
-               number + " now.\n```\n",
+               " > " + bound + (is_share ? "%" : "") + " | It is " + number + "; it should be more than " +
+               more + ". | It is " + number + " now.\n```\n",
            "Change something");
 }
 
@@ -240,9 +256,10 @@ void LessonWriter::draw_buttons() {
     const StepText step = step_at_caret();
     const std::string_view kind =
         kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
-    if (ui::button("lesson/write/view", kind == "view"       ? "Add this view"
-                                        : kind == "solution" ? "Add as solution"
-                                                             : "Add as wrong"))
+    const char* add = kind == "view"       ? "Add this view"
+                      : kind == "solution" ? "Add as solution"
+                                           : "Add as wrong";
+    if (ui::button("lesson/write/view", add, {"Add this view", "Add as solution", "Add as wrong"}))
         add_link();
     if (ui::next_button("Check the number"), ui::button("lesson/write/check", "Check the number", pinned))
         add_check(name);
@@ -254,6 +271,11 @@ void LessonWriter::draw_buttons() {
         open_ = false;
         run_.open(visit_, {.name = {}, .text = text_, .step = static_cast<Index>(step.number)});
     }
+    const Status carried =
+        !fits_into_a_link(text_)
+            ? Status(Error{"A link carries up to 32,000 characters: save the file instead."})
+            : possible;
+    if (ui::next_button("Copy link"), ui::button("lesson/write/link", "Copy link", carried)) copy_link();
     if (ui::next_button("Save"), ui::button("lesson/write/save", "Save"))
         visit_.save(file_name() + ".md", text_);
     if (ui::next_button("Print"), ui::button("lesson/write/print", "Save to print", possible))

@@ -39,6 +39,7 @@ class LessonWriter {
     void draw_findings();
     void add_step();
     void add_link();
+    void copy_link();
     void add_check(const std::string& name);
     void add_question(const std::string& name);
     std::optional<double> value_of(const std::string& name);

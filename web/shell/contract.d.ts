@@ -360,6 +360,9 @@ export interface Shell {
     /** Requests a lesson of the site; `_explorer_lesson` or `_explorer_lesson_failed` answers after the call. */
     fetchLesson(name: string): void;
 
+    /** Copies the page's address with this fragment. */
+    copyLink(fragment: string): void;
+
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;
 

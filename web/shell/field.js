@@ -125,6 +125,7 @@ class Field {
         if (touch) {
             input.value = shown;  // without its keyboard, which would cover the text
             input.setSelectionRange(begin, end);
+            input.scrollTop = input.scrollHeight * begin / Math.max(shown.length, 1) - input.clientHeight / 2;
             return;
         }
         input.focus({ preventScroll: true });

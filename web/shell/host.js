@@ -130,6 +130,9 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         copy(text) {
             clipboard.write(text);
         },
+        copyLink(fragment) {
+            clipboard.write(`${location.href.split('#')[0]}#${fragment}`, 'The link is copied.');
+        },
         semanticsChanged: () => semantics.changed(),
         remember: (...what) => remember(...what),
         setTextSize: (percent) => textSize.choose(percent),

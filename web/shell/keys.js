@@ -47,6 +47,8 @@ export function attachKeys({ stage, semantics, undo, redo, find, enter, escape, 
         } else if (event.key === 'Enter' && !event.shiftKey && !composing(event) && isIn('textarea:not(.field), input.field', event)) {
             event.preventDefault();
             enter();
+        } else if (event.key === 'Escape' && isIn('textarea.field', event)) {
+            stage.focus();
         } else if (event.key === 'Escape' && !forProgram(event) && !isIn('dialog, dialog *, .field', event)) {
             return !escape();
         }

@@ -81,7 +81,9 @@ struct FakePage : app::Page {
         downloaded = name;
         downloaded_bytes.assign(bytes.begin(), bytes.end());
     }
+    std::string copied_link;
     std::vector<std::string> lessons_wanted;
+    void copy_link(const std::string& fragment) override { copied_link = fragment; }
     void fetch_lesson(const std::string& name) override { lessons_wanted.push_back(name); }
     void set_title(const std::string&) override {}
     void set_history(bool undo, bool redo) override {
