@@ -10,11 +10,11 @@ add_custom_command(OUTPUT ${tokenizers} ${esbuild}
     COMMENT "Fetching the page's tokenizer library and esbuild")
 
 # The page's modules come as one file, and those of each worker: each file more is a round trip before the page starts.
-set(entries main.js kept_worker.js tokenizer_worker.js)
+set(entries main.js one_file_start.js kept_worker.js tokenizer_worker.js)
 list(TRANSFORM entries PREPEND ${CMAKE_CURRENT_BINARY_DIR}/shell/ OUTPUT_VARIABLE scripts)
 file(GLOB modules CONFIGURE_DEPENDS ${shell}/*.js)
 add_custom_command(OUTPUT ${scripts}
-    COMMAND ${esbuild} ${entries} --bundle --format=esm --target=es2022 --external:./tokenizers.min.mjs
+    COMMAND ${esbuild} ${entries} --bundle --minify --format=esm --target=es2022 --external:./tokenizers.min.mjs
         --outdir=${CMAKE_CURRENT_BINARY_DIR}/shell --log-level=warning
     WORKING_DIRECTORY ${shell}
     DEPENDS ${modules} ${esbuild}

@@ -70,6 +70,7 @@ EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_fetch_lesson, (const char* name), { Module.shell.fetchLesson(UTF8ToString(name)); });
 EM_JS(void, js_copy_link, (const char* fragment), { Module.shell.copyLink(UTF8ToString(fragment)); });
+EM_JS(void, js_save_page, (), { Module.shell.savePage(); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_show_table, (const char* title), { Module.shell.showTable(UTF8ToString(title)); });
 EM_JS(void, js_remember, (const char* what, const char* value),
@@ -113,6 +114,7 @@ class ShellPage : public app::Page {
             js_give_file((folder + "/" + name).c_str(), bytes.data(), static_cast<int>(bytes.size()));
         js_open_given(awaited);
     }
+    void save_page() override { js_save_page(); }
     void copy_link(const std::string& fragment) override { js_copy_link(fragment.c_str()); }
     void fetch_lesson(const std::string& name) override { js_fetch_lesson(name.c_str()); }
     void download(const std::string& name, std::span<const std::byte> bytes) override {

@@ -12,9 +12,9 @@ export class Bar {
 
     /**
      * @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onHub: () =>
-     *     void}} calls
+     *     void, onSave: () => void}} calls
      */
-    constructor({ onFind, onUndo, onRedo, onLink, onHub }) {
+    constructor({ onFind, onUndo, onRedo, onLink, onHub, onSave }) {
         element('undo').addEventListener('click', onUndo);
         element('find').addEventListener('click', onFind);
         element('redo').addEventListener('click', onRedo);
@@ -29,6 +29,10 @@ export class Bar {
             this.#show(false);
             this.#button.focus();  // it gets the focus back when the dialog is closed
             onHub();
+        });
+        element('save-page').addEventListener('click', () => {
+            this.#show(false);
+            onSave();
         });
         element('open-folder').addEventListener('click', ({ detail }) => this.#choose('folder-input', detail === 0));
         element('open-files').addEventListener('click', ({ detail }) => this.#choose('files-input', detail === 0));

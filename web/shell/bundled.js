@@ -2,7 +2,7 @@
 // with.
 
 import { counter, get } from './loading.js';
-import { isModelFile } from './model_files.js';
+import { isGguf, isModelFile } from './model_files.js';
 
 /**
  * @import { Entry, SourceFile } from './file_chunks.js'
@@ -66,12 +66,22 @@ export class Bundled {
     /** @type {Map<string, Map<string, SiteFile>>} The files of each model, by name. */
     #models = new Map();
 
+    /**
+     * Tensors that a page which is one file opens with.
+     *
+     * @type {Entry[]}
+     */
+    tensors = [];
+
     /** @param {Manifest} manifest */
     constructor(manifest) {
         for (const [path, size] of Object.entries(manifest)) {
             const [, model, file] = /^models\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
             if (model) {
-                this.#models.set(model, this.#files(model).set(file, new SiteFile(path, size)));
+                const name = decodeURIComponent(model);
+                this.#models.set(name, this.#files(name).set(file, new SiteFile(path, size)));
+            } else if (path.startsWith('tensors/')) {
+                this.tensors.push({ path: path.slice('tensors/'.length), file: new SiteFile(path, size) });
             }
         }
     }
@@ -88,7 +98,7 @@ export class Bundled {
     get names() {
         /** @param {string} name */
         const measured = (name) => Number(this.#files(name).has('scores.json'));
-        return [...this.#models.keys()].filter((name) => this.#files(name).has('config.json'))
+        return [...this.#models.keys()].filter((name) => [...this.#files(name).keys()].some((file) => file === 'config.json' || isGguf(file)))
             .sort((a, b) => measured(b) - measured(a));
     }
 
@@ -125,7 +135,7 @@ export class Bundled {
 
     /** @param {string} name */
     #wanted(name) {
-        return [...this.#files(name)].filter(([file]) => isModelFile(file)).map(([, file]) => file);
+        return [...this.#files(name)].filter(([file]) => isModelFile(file) || isGguf(file)).map(([, file]) => file);
     }
 
     /**

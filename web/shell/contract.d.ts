@@ -363,6 +363,9 @@ export interface Shell {
     /** Copies the page's address with this fragment. */
     copyLink(fragment: string): void;
 
+    /** Downloads the page with what is on screen as one file. */
+    savePage(): void;
+
     /** Opens the dialog that chooses files of tensors. */
     chooseTensors(): void;
 

@@ -3,6 +3,7 @@
 import { Bundled } from './bundled.js';
 import { curtain } from './curtain.js';
 import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
+import { importFile } from './site_files.js';
 import { chooseVariant, runsSimd } from './support.js';
 
 /** @import { Compiled } from './loading.js' */
@@ -53,7 +54,7 @@ async function ask() {
         // On a slow connection the model would keep the program, and so the first picture, waiting.
         progress.complete.then(() => {
             bundled.prefetch(model);
-            asked(import('./tokenizers.min.mjs'));
+            asked(importFile('tokenizers.min.mjs'));
         });
     }
     return { program, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };

@@ -49,6 +49,7 @@ import { areTensors } from './tensors.js';
  * @property {Semantics} semantics
  * @property {TextSize} textSize
  * @property {ReturnType<typeof attachTable>} table
+ * @property {() => void} savePage
  */
 
 /**
@@ -61,7 +62,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage }) {
     const [box] = boxes, [tokens] = all;
     /**
      * With a second box below it, each has a name. A box whose text a model continues is called “written”.
@@ -133,6 +134,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         copyLink(fragment) {
             clipboard.write(`${location.href.split('#')[0]}#${fragment}`, 'The link is copied.');
         },
+        savePage: () => soon(savePage),
         semanticsChanged: () => semantics.changed(),
         remember: (...what) => remember(...what),
         setTextSize: (percent) => textSize.choose(percent),
@@ -143,12 +145,11 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
             canvas.style.cursor = name;
         },
         openNamed(name) {
-            const place = placeOfLink(name);
-            const there = place !== null || bundled.names.includes(name);
-            if (there) {
+            const isHere = bundled.names.includes(name), place = isHere ? null : placeOfLink(name);
+            if (isHere || place) {
                 host.awaited = Promise.resolve().then(() => opened(place ? hub.openLink(name, place) : models.openBundled(name, true)));
             }
-            return there;
+            return isHere || place !== null;
         },
         setField: (...place) => fields.set(...place),
         hideField: (key) => soon(() => fields.hide(key)),

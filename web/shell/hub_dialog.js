@@ -10,6 +10,7 @@ import { choiceOption, element, facts, fileRows, firstModel, firstModels, howFar
 import { Kept, isFor, sizeOfPlan } from './kept.js';
 import { bytes } from './model_files.js';
 import { reasonOf } from './reason.js';
+import { isOneFile } from './site_files.js';
 
 /**
  * @import { Choice } from './hub_choice.js'
@@ -87,6 +88,10 @@ export class HubDialog {
 
     /** Called from the menu, and from the notice that replaces the dialog. */
     show() {
+        if (isOneFile()) {
+            this.#notices.info('This page is one file and asks no network for anything: models of the hub open on the explorer’s site.');
+            return;
+        }
         this.#notice?.end();
         this.#notice = null;
         if (!this.#dialog.open) {
@@ -108,6 +113,10 @@ export class HubDialog {
      * @returns {Promise<boolean>}
      */
     async openLink(link, place) {
+        if (isOneFile()) {
+            this.show();
+            return false;
+        }
         this.#asked?.answer(true);  // the page has gone on to another link, and waits for that link's model
         const [found, ...older] = (await this.#listed()).filter(({ plan, whole }) => whole && isFor(plan, place)).sort((a, b) => b.since - a.since);
         const entries = found && await this.#entries(found.plan);

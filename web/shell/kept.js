@@ -5,6 +5,7 @@
 import { Told } from './file_chunks.js';
 import { isCommit, nameOf } from './hub.js';
 import { reasonOf } from './reason.js';
+import { isOneFile } from './site_files.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
@@ -89,8 +90,11 @@ export class Kept {
         this.#worker = worker;
     }
 
-    /** Null if this browser keeps no files, as in some private windows. */
+    /** Null if nothing can be kept: in some private windows, and in a page that is one file. */
     static async open() {
+        if (isOneFile()) {
+            return null;
+        }
         try {
             await hubFolder();
             const kept = new Kept(new Worker(new URL('kept_worker.js', import.meta.url), { type: 'module' }));

@@ -1,6 +1,7 @@
 // Fetches the lessons of the site, and reads those that the user drops.
 
 import { reasonOf } from './reason.js';
+import { request } from './site_files.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
@@ -15,7 +16,7 @@ export const isLesson = (entries) => entries.length === 1 && /\.(md|markdown)$/i
 
 /** @param {string} path */
 async function textAt(path) {
-    const answer = await fetch(path);
+    const answer = await request(path);
     if (!answer.ok) {
         throw new Error(answer.status === 404 ? 'the site has no such file' : `the server answered ${answer.status}`);
     }

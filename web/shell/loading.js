@@ -1,5 +1,7 @@
 // Fetches the program and its fonts, counting bytes against the sizes in manifest.json.
 
+import { importFile, request } from './site_files.js';
+
 /** @import { Module } from './contract.d.ts' */
 
 /** A failure whose message is already a sentence for users. */
@@ -24,7 +26,7 @@ export class LoadError extends Error {}
 export async function get(path, options) {
     let response;
     try {
-        response = await fetch(new URL(path, document.baseURI), options);
+        response = await request(path, options);
     } catch {
         throw new LoadError(`${path} could not be fetched: check the connection, then reload.`);
     }
@@ -137,7 +139,7 @@ export async function fetchProgram(variant, manifest, progress) {
     const script = `explorer-${variant}.mjs`;
     const [wasm, { default: create }] = await Promise.all([
         compile(`explorer-${variant}.wasm`, progress),
-        import(new URL(script, document.baseURI).href).catch(() => {
+        importFile(script).catch(() => {
             throw new LoadError(`${script} could not be fetched: check the connection, then reload.`);
         }),
     ]);

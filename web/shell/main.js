@@ -19,6 +19,7 @@ import { notices } from './notices.js';
 import { Program } from './program.js';
 import { reasonOf } from './reason.js';
 import { Semantics } from './semantics.js';
+import { PageSaver } from './save_page.js';
 import { SentenceBox } from './sentence.js';
 import { attachTable } from './table.js';
 import { Tensors, areTensors } from './tensors.js';
@@ -56,6 +57,8 @@ let hub;
 let tensors;
 /** @type {Archives | undefined} */
 let archives;
+/** @type {PageSaver | undefined} */
+let saver;
 /** @type {Lessons | undefined} */
 let lessons;
 
@@ -76,6 +79,7 @@ const bar = new Bar({
     onUndo: () => program?.undo(),
     onRedo: () => program?.redo(),
     onHub: () => hub?.show(),
+    onSave: () => savePage(),
     onLink() {
         const { link } = address;
         const long = link.length > 2000 ? ` It has ${link.length.toLocaleString('en')} characters; some programs cut long links.` : '';
@@ -121,6 +125,8 @@ attachKeys({
     resize: (by) => textSize.step(by),
     help: () => element('keys-dialog').showModal(),
 });
+
+const savePage = () => saver?.save(address.link.split('#')[1] ?? '');
 
 /**
  * Dropped files may be a model, tensors, a .zip of either, or a lesson.
@@ -217,8 +223,9 @@ async function start() {
     const teaching = lessons = new Lessons({ program, notices });
     const opener = models = new Models({ program, tokens, notices, bundled });
     const dialog = hub = new HubDialog({ program, models, notices });
+    saver = new PageSaver({ models: opener, tensors: own, notices });
     const table = attachTable({ program, clipboard, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -253,6 +260,10 @@ async function start() {
     attachWakers({ program, stage, canvas });
     addFallbackFont(program, fallback);
     teaching.list();
+    if (bundled.tensors.length) {
+        await own.open(bundled.tensors);
+        running.fragment(address.fragment);  // what was set belongs to them
+    }
 }
 
 start().catch((error) => {

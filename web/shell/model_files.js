@@ -23,7 +23,7 @@ const part = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/i;  // part of a model in several 
 
 const mostParts = 1000;  // because a count in a name may be any number
 
-const isGguf = (/** @type {string} */ name) => /\.gguf$/i.test(name);
+export const isGguf = (/** @type {string} */ name) => /\.gguf$/i.test(name);
 const isWeights = (/** @type {string} */ name) => name.endsWith('.safetensors') || isGguf(name);
 
 /**

@@ -3,8 +3,10 @@
 
 import { Cancelled, chunks, reading } from './file_chunks.js';
 import { createFileTokenizer } from './file_tokenizer.js';
+import { placeOfLink, shownNameOf } from './hub.js';
 import { ModelFiles, bytes, fitsRounded, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
 import { reasonOf } from './reason.js';
+import { importFile } from './site_files.js';
 import { createTokenizer } from './tokenizer.js';
 
 /**
@@ -14,6 +16,12 @@ import { createTokenizer } from './tokenizer.js';
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  * @import { OpenModel, Tokens } from './tokens.js'
+ */
+
+/**
+ * Files that are open in a subject of the program, with their paths in a page that is one file.
+ *
+ * @typedef {{subject: string, name: string, files: Entry[]}} Opened
  */
 
 /**
@@ -66,6 +74,9 @@ export class Models {
     #gathered = new ModelFiles();
     /** @type {Ticket | null} */
     #reading = null;
+    /** The open model as its files; null if there is none.
+     * @type {Opened | null} */
+    opened = null;
 
     /** @param {{program: Program, tokens: Tokens[], notices: Notices, bundled: Bundled}} parts */
     constructor({ program, tokens, notices, bundled }) {
@@ -81,7 +92,8 @@ export class Models {
      * @param {string} name
      */
     openBundled(name, awaited = false) {
-        return this.open(this.#bundled.entries(name), { site: name, awaited });
+        const place = placeOfLink(name);  // in a page that is one file, it may be of the hub
+        return this.open(this.#bundled.entries(name), { site: name, awaited, ...place && { link: name, shown: shownNameOf(place) } });
     }
 
     /**
@@ -147,6 +159,8 @@ export class Models {
         if (!open) {
             return false;  // the program has said why
         }
+        const folder = `models/${encodeURIComponent(named.link || name)}`;
+        this.opened = { subject: 'sentence', name, files: [...model.files].map(([file, contents]) => ({ path: `${folder}/${file}`, file: contents })) };
         if (!ticket.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
             this.#notices.info(`${name} is open${named.rounded ? ', its matrices rounded to 8 bits' : ''}.${without}`);
@@ -164,7 +178,7 @@ export class Models {
         const file = fileOf(model, 'config.json');
         const config = await this.#config(file);
         const texts = await reading('The tokenizer', file, tokenizerTexts(model.files));
-        const { Tokenizer } = await import('./tokenizers.min.mjs');
+        const { Tokenizer } = await importFile('tokenizers.min.mjs');
         const tokenizer = createTokenizer(texts, Tokenizer, config.vocab_size ?? config.text_config?.vocab_size);
 
         const name = shown || model.name || config._name_or_path?.split('/').at(-1) || config.model_type || 'model';

@@ -65,6 +65,7 @@ interface PageElements {
     'open-files': HTMLButtonElement;
     'open-folder': HTMLButtonElement;
     'open-hub': HTMLButtonElement;
+    'save-page': HTMLButtonElement;
     'open-tensors': HTMLButtonElement;
     redo: HTMLButtonElement;
     semantics: HTMLDivElement;

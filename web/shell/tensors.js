@@ -8,6 +8,7 @@ import { transfer } from './transfer.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
+ * @import { Opened } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
  */
@@ -45,6 +46,9 @@ export class Tensors {
     #program;
     #notices;
     #reading = false;
+    /** The open tensors as their files; null if there are none.
+     * @type {Opened | null} */
+    opened = null;
 
     /** @param {{program: Program, notices: Notices}} parts */
     constructor({ program, notices }) {
@@ -79,6 +83,7 @@ export class Tensors {
         } finally {
             this.#reading = false;
             if (whole) {
+                this.opened = { subject: 'tensors', name: listed(used.map(nameOf)), files: named(used).map(({ name, file }) => ({ path: `tensors/${name}`, file })) };
                 program.tensorsArrived();
             } else {
                 program.tensorsDiscard();

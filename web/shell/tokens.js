@@ -1,5 +1,7 @@
 // Hands a sentence's tokens to the program, by the open model's tokenizer.
 
+import { isOneFile } from './site_files.js';
+
 /**
  * @import { SpecialTokens } from './contract.d.ts'
  * @import { GiveTokens } from './program.js'
@@ -181,7 +183,7 @@ export class Tokens {
      */
     async #encode(text, { tokenizer, texts }) {
         const special = !this.continued;
-        if (text.length <= long || !texts) {
+        if (text.length <= long || !texts || isOneFile()) {
             return tokenizer.encode(text, { special });
         }
         const worker = this.#worker ??= startWorker(texts);
