@@ -9,10 +9,12 @@ const simd = { name: 'core, simd', module: '/build/web/bench/bench-simd.mjs', th
 const threaded = {
     name: 'core, relaxed-threads', module: '/build/web/bench/bench-relaxed-threads.mjs', threads: 2,
 };
-const tables = [
+export const inChromium = [
     { threads: 1, ours: [relaxed, simd] },
     { threads: 2, ours: [threaded, { ...relaxed, name: 'core, relaxed, one thread' }] },
 ];
+
+export const titleOf = (threads) => `In Chromium, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
 
 // Calls use(inPage, version of the browser), where inPage(name, argument) is the answer of a function of web/page.mjs.
 export async function page(use) {
@@ -42,8 +44,8 @@ export async function page(use) {
 export const runWeb = (part, tell) => page(async (inPage, version) => {
     const answers = [];
     const cases = (await inPage('list', relaxed)).filter(({ kind, name }) => kind !== 'gguf' && name.includes(part));
-    for (const { threads, ours } of tables) {
-        const title = `In Chromium, ${threads === 1 ? 'one thread' : `${threads} threads`}`;
+    for (const { threads, ours } of inChromium) {
+        const title = titleOf(threads);
         const results = [];
         for (const task of cases) {
             results.push(await inPage('run', { ours, threads, task }));
