@@ -10,7 +10,7 @@ add_custom_command(OUTPUT ${tokenizers} ${esbuild}
     COMMENT "Fetching the page's tokenizer library and esbuild")
 
 # The page's modules come as one file, and those of each worker: each file more is a round trip before the page starts.
-set(entries main.js one_file_start.js kept_worker.js tokenizer_worker.js)
+set(entries main.js one_file_start.js kept_worker.js offline_worker.js tokenizer_worker.js)
 list(TRANSFORM entries PREPEND ${CMAKE_CURRENT_BINARY_DIR}/shell/ OUTPUT_VARIABLE scripts)
 file(GLOB modules CONFIGURE_DEPENDS ${shell}/*.js)
 add_custom_command(OUTPUT ${scripts}

@@ -16,6 +16,7 @@ import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { remembered } from './memory.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
+import { keepOffline } from './offline.js';
 import { Program } from './program.js';
 import { reasonOf } from './reason.js';
 import { Semantics } from './semantics.js';
@@ -260,6 +261,7 @@ async function start() {
     attachWakers({ program, stage, canvas });
     addFallbackFont(program, fallback);
     teaching.list();
+    keepOffline();
     if (bundled.tensors.length) {
         await own.open(bundled.tensors);
         running.fragment(address.fragment);  // what was set belongs to them

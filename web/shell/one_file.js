@@ -19,7 +19,7 @@ export const variant = 'simd';
  *
  * @param {string} path
  */
-export const isNeeded = (path) => !path.startsWith('models/') && !/_worker\.js$/.test(path)
+export const isNeeded = (path) => !path.startsWith('models/') && !/_worker\.js$|^icons\/|\.webmanifest$/.test(path)
     && (!path.startsWith('explorer-') || path.startsWith(`explorer-${variant}.`));
 
 /** @typedef {(bytes: Blob) => Promise<Uint8Array>} Gzip */
@@ -77,6 +77,7 @@ export async function oneFile(parts, view, compress = gzip) {
         [/<link rel="stylesheet" href="style\.css">/, '<style data-from="style.css"></style>'],
         [/<link rel="stylesheet" href="dark\.css"([^>]*)>/, '<style data-from="dark.css" id="dark" media="(prefers-color-scheme: dark)"></style>'],
         [/<link rel="preload"[^>]*>\n/, ''],
+        [/<link rel="manifest"[^>]*>\n<link rel="apple-touch-icon"[^>]*>\n/, ''],
         [/<script type="module" src="main\.js"><\/script>/, `<script type="module">\n${script}</script>`],
     ];
     const page = changes.reduce(replaced, await textOf('index.html'));

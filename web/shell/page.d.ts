@@ -114,3 +114,19 @@ declare var explorer: import('./contract.d.ts').Module;
 declare module '*/tokenizers.min.mjs' {
     export { Tokenizer } from '@huggingface/tokenizers';
 }
+
+/** The site's build and the SHA-256 of each of its files; the build of the site writes it before offline_worker.js. */
+declare const site: { build: string, files: Record<string, string> };
+
+interface ExtendableEvent extends Event {
+    waitUntil(done: Promise<unknown>): void;
+}
+interface FetchEvent extends ExtendableEvent {
+    request: Request;
+    respondWith(answer: Promise<Response>): void;
+}
+interface ServiceWorkerGlobalScope {
+    registration: ServiceWorkerRegistration;
+    addEventListener(type: 'install' | 'activate', on: (event: ExtendableEvent) => void): void;
+    addEventListener(type: 'fetch', on: (event: FetchEvent) => void): void;
+}

@@ -37,6 +37,13 @@ const variants = [
 ];
 
 /**
+ * Says whether this browser runs this build of the program, on its own or on an isolated page.
+ *
+ * @param {string} variant
+ */
+export const canUse = (variant) => variants.some(({ name, set }) => name === variant && runs(set));
+
+/**
  * Returns the best build among the site's files that this browser runs; `asked` has precedence if it runs
  * too.
  *

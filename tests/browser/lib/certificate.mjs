@@ -39,6 +39,6 @@ export function certificateFor(hosts) {
     const cert = sequence(body, ecdsaWithSha256, der(0x03, hex('00'), signature));
     return {
         key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-        cert: `-----BEGIN CERTIFICATE-----\n${cert.toString('base64').replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`,
+        cert: `-----BEGIN CERTIFICATE-----\n${cert.toString('base64').match(/.{1,64}/g)?.join('\n')}\n-----END CERTIFICATE-----\n`,
     };
 }
