@@ -82,8 +82,8 @@ bool CellGrid::operator==(const CellGrid& o) const {
 bool Node::operator==(const Node& o) const {
     return key == o.key && role == o.role && depth == o.depth && name == o.name && value == o.value &&
            description == o.description && active == o.active && disabled == o.disabled && on == o.on &&
-           opens == o.opens && lines == o.lines && range == o.range && min.x == o.min.x && min.y == o.min.y && max.x == o.max.x &&
-           max.y == o.max.y && (grid == o.grid || (grid && o.grid && *grid == *o.grid));
+           opens == o.opens && lines == o.lines && range == o.range && min.x == o.min.x && min.y == o.min.y &&
+           max.x == o.max.x && max.y == o.max.y && (grid == o.grid || (grid && o.grid && *grid == *o.grid));
 }
 
 void clear_semantics() {
