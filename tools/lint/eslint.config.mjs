@@ -30,5 +30,5 @@ export default [
     { files: ['web/shell/*_worker.js'], languageOptions: { globals: globals.worker } },
     { files: ['tools/**/*.mjs', 'tests/{unit,support,docs}/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
     // What a browser test evaluates runs in the page.
-    { files: ['tests/browser/**/*.mjs', 'bench/web/*.mjs', 'bench/{maps,start}_page.mjs', 'bench/programs.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
+    { files: ['tests/{browser,engines}/**/*.mjs', 'bench/web/*.mjs', 'bench/{maps,start}_page.mjs', 'bench/programs.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
 ];
