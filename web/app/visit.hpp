@@ -75,6 +75,8 @@ class Visit {
     // Sets what the bare address shows; call before start().
     void set_home(const Opening& opening);
     bool at_home() const { return home_ && is_but_for_lessons(*home_); }
+    // Says whether nothing has been changed in the home, or in what is shown in its place.
+    bool is_untouched() const { return at_home() || (meanwhile_ && is_but_for_lessons(*meanwhile_)); }
     const State* home() const { return home_ ? &*home_ : nullptr; }
     void correct_home(const Selection& selection) { home_->selection = selection; }
     void forget_home();

@@ -185,6 +185,9 @@ TEST_CASE("while the model is long in coming, the worked example is shown") {
     SECTION("and stays if it does not arrive") {
         sentence_in(visit).model_failed();
         CHECK(visit.state().subject == worked_subject);
+        CHECK(page.url == "");  // which names no model that is not there
+        CHECK(sentence_of(visit.state()).model.empty());
+        CHECK(lesson_of(visit.state()).is_open());
         CHECK_FALSE(page.can_undo);
         visit.perform(SetTemperature{2});
         visit.undo();

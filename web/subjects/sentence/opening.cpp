@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/clock.hpp"
+#include "app/lesson_state.hpp"
 #include "runs/training_files.hpp"
 #include "subjects/sentence/sentence.hpp"
 #include "subjects/translation_presets.hpp"
@@ -141,10 +142,11 @@ void SentenceSubject::model_failed() {
     if (now().trained) {
         name_open_model(next.edit<SentenceState>());
     } else {
-        const bool at_home = visit().at_home();
+        const bool untouched = visit().is_untouched();
         visit().forget_home();
-        if (at_home) {
+        if (untouched) {
             next = default_state();
+            next.edit<LessonState>() = lesson_of(state());
             if (!open_.name.empty()) next.edit<SentenceState>().model = open_.name;
         }
     }
