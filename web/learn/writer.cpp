@@ -174,7 +174,8 @@ std::optional<double> LessonWriter::value_of(const std::string& name) {
     return std::nullopt;
 }
 
-// A check that asks for a bit more than the number is now.
+// A check that asks for a bit more than the number is now. The panel says its bound, so that the author changes
+// it in the check and in the task alone.
 void LessonWriter::add_check(const std::string& name) {
     const auto now = value_of(name);
     if (!now) return;
@@ -183,8 +184,8 @@ void LessonWriter::add_check(const std::string& name) {
     const std::string bound = digits.written(digits.next()), more = bound + (is_share ? " %" : ""),
                       number = "{" + name + ":" + (is_share ? "%" : digits.decimals(2)) + "}";
     insert("\nChange something, until `" + name + "` is more than " + more + ".\n\n```check\n" + name +
-               " > " + bound + (is_share ? "%" : "") + " | It is " + number + "; it should be more than " +
-               more + ". | It is " + number + " now.\n```\n",
+               " > " + bound + (is_share ? "%" : "") + " | It is " + number + " so far. | It is " + number +
+               " now.\n```\n",
            "Change something");
 }
 
