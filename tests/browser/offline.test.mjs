@@ -73,7 +73,9 @@ async function onHost(use, context = {}) {
     }
 }
 
-const isKept = (visit) => visit.until('the site to be kept', () => visit.page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state), (state) => state === 'activated');
+const patient = 120_000;  // ms in which all files come twice, on a machine that does other things
+const isKept = (visit) => visit.until('the site to be kept', () => visit.page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.active?.state), (state) => state === 'activated', patient);
+const waits = (visit) => visit.until('another build to wait', () => visit.page.evaluate(async () => (await navigator.serviceWorker.getRegistration()).waiting?.state), (state) => state === 'installed', patient);
 const isIsolated = (visit) => visit.page.evaluate(() => crossOriginIsolated);
 const buildOf = (visit) => visit.page.evaluate(() => globalThis.build ?? 'first');
 const reload = async (visit) => {
@@ -87,7 +89,7 @@ const drop = (visit, ending) => visit.page.evaluate(async (end) => {
     }
 }, ending);
 
-test('offline: the second visit has threads, and then the network is not needed, neither for a model nor for a lesson', { start: false }, () => onHost(async ({ host, open }) => {
+test('offline: the second visit has threads, and then the network is not needed, neither for a model nor for a lesson', { start: false, limit: 300_000 }, () => onHost(async ({ host, open }) => {
     const first = await open();
     assert.equal(await isIsolated(first), false);
     await isKept(first);
@@ -109,13 +111,13 @@ test('offline: the second visit has threads, and then the network is not needed,
     assert.deepEqual(host.requests.filter((path) => path !== 'offline_worker.js'), []);
 }));
 
-test('offline: a new build comes as a whole at the next start; an open page keeps the old one', { start: false }, () => onHost(async ({ host, open }) => {
+test('offline: a new build comes as a whole at the next start; an open page keeps the old one', { start: false, limit: 300_000 }, () => onHost(async ({ host, open }) => {
     const old = await open();
     await isKept(old);
     await reload(old);
     host.deploy('b001');
     await old.page.evaluate(async () => { await (await navigator.serviceWorker.getRegistration()).update(); });
-    await old.until('the new build to wait', () => old.page.evaluate(async () => (await navigator.serviceWorker.getRegistration()).waiting?.state), (state) => state === 'installed');
+    await waits(old);
     await reload(old);
     assert.equal(await buildOf(old), 'first', 'the old shell with the new server');
     await old.page.close();
@@ -128,12 +130,12 @@ test('offline: a new build comes as a whole at the next start; an open page keep
     host.connected = true;
     host.changed = {};
     await next.page.evaluate(async () => { await (await navigator.serviceWorker.getRegistration()).update(); });
-    await next.until('the old build to wait', () => next.page.evaluate(async () => (await navigator.serviceWorker.getRegistration()).waiting?.state), (state) => state === 'installed');
+    await waits(next);
     await next.page.close();
     assert.equal(await buildOf(await open()), 'first');
 }));
 
-test('offline: half a cache is mended from the same build, and given up for another', { start: false }, () => onHost(async ({ host, open }) => {
+test('offline: half a cache is mended from the same build, and given up for another', { start: false, limit: 300_000 }, () => onHost(async ({ host, open }) => {
     const visit = await open();
     await isKept(visit);
     await drop(visit, '.wasm');
@@ -150,7 +152,7 @@ test('offline: half a cache is mended from the same build, and given up for anot
     assert.equal(await buildOf(visit), 'b002');
 }));
 
-test('offline: a browser that refuses the worker has the page as before; a framed page is isolated by itself', { start: false }, async () => {
+test('offline: a browser that refuses the worker has the page as before; a framed page is isolated by itself', { start: false, limit: 300_000 }, async () => {
     await onHost(async ({ open }) => {
         const visit = await open();
         assert.equal(await isIsolated(visit), false);

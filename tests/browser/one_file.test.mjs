@@ -37,7 +37,7 @@ async function inOneFile(explorer, use) {
     }
 }
 
-test('one file: the worked example, edited, in which everything still can be changed', { fragment: 'v=1&lens=worked' }, async (explorer) => {
+test('one file: the worked example, edited, in which everything still can be changed', { fragment: 'v=1&lens=worked', limit: 180_000 }, async (explorer) => {
     await explorer.type('w_k/0/1', '3');
     await explorer.until('the edit', async () => (await explorer.matrix('w_k'))[0][1], (number) => number === 3);
     const weights = await explorer.matrix('weight');
@@ -61,7 +61,7 @@ test('one file: the worked example, edited, in which everything still can be cha
     });
 });
 
-test('one file: a sentence with its model; another one is read without workers', { fragment: 'v=1&subject=sentence' }, async (explorer) => {
+test('one file: a sentence with its model; another one is read without workers', { fragment: 'v=1&subject=sentence', limit: 180_000 }, async (explorer) => {
     if (bundled.absent) {
         skip(bundled.absent);
     }
