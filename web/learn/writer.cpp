@@ -174,8 +174,8 @@ std::optional<double> LessonWriter::value_of(const std::string& name) {
     return std::nullopt;
 }
 
-// A check that asks for a bit more than the number is now. The panel says its bound, so that the author changes
-// it in the check and in the task alone.
+// A check that asks for a bit more than the number is now. The panel says its bound, so that the author
+// changes it in the check and in the task alone.
 void LessonWriter::add_check(const std::string& name) {
     const auto now = value_of(name);
     if (!now) return;

@@ -113,8 +113,9 @@ TEST_CASE("a lesson is written beside the page, tried, and saved") {
     // The pinned number is the author's, who would give an answer away by it.
     CHECK(text_in(screen).find("```view\nv=1\n```") != std::string::npos);
     // It asks for more than the 0.363 that it is now.
-    CHECK(text_in(screen).find("weight(\"sat\", \"cat\") > 37% | It is {weight(\"sat\", \"cat\"):%} so far.") !=
-          std::string::npos);
+    CHECK(
+        text_in(screen).find("weight(\"sat\", \"cat\") > 37% | It is {weight(\"sat\", \"cat\"):%} so far.") !=
+        std::string::npos);
     CHECK(text_in(screen).find("is more than 37 %.\n") != std::string::npos);
     CHECK(screen.shows("lesson/write/fine"));
     screen.click("lesson/write/save");
