@@ -95,7 +95,7 @@ export class EnginePage {
         press: (/** @type {string} */ chord) => {
             const values = chord.split('+').map((key) => keys[key] ?? key);
             return this.#session.perform(typed(...values.map((value) => ({ type: 'keyDown', value })), { type: 'pause', duration: rest },
-                ...values.toReversed().map((value) => ({ type: 'keyUp', value }))));
+                ...[...values].reverse().map((value) => ({ type: 'keyUp', value }))));
         },
     };
 }

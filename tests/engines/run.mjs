@@ -9,9 +9,9 @@ import { Explorer } from '../browser/lib/explorer.mjs';
 import { tiny } from '../browser/lib/models.mjs';
 import { colours, decode } from '../browser/lib/png.mjs';
 import { serve } from '../../tools/lib/serve.mjs';
+import { webkit } from '../../tools/lib/webkit.mjs';
 import { firefox } from './firefox.mjs';
 import { EnginePage } from './page.mjs';
-import { webkit } from './webkit.mjs';
 
 const display = ':96';
 

@@ -2,9 +2,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 
-/** @import { Session } from './page.mjs' */
-
-const driver = 'http://127.0.0.1:4599', patience = 20000;
+const driver = 'http://127.0.0.1:4599', patience = 20000, longest = 300000;  // ms
 
 /**
  * @param {string} method
@@ -21,37 +19,48 @@ async function ask(method, path, body) {
 }
 
 /**
- * @param {string} display
- * @returns {Promise<Session>}
+ * @param {string} display of an X server
+ * @param {Record<string, string>} [settings] variables of its environment
  */
-export async function webkit(display) {
+export async function webkit(display, settings = {}) {
     const binary = readdirSync('/usr/lib').map((folder) => `/usr/lib/${folder}/webkit2gtk-4.1/MiniBrowser`).find((path) => existsSync(path));
-    const server = spawn('WebKitWebDriver', ['--port=4599'], { stdio: 'ignore', env: { ...process.env, DISPLAY: display, LIBGL_ALWAYS_SOFTWARE: '1' } });
+    if (!binary) {
+        throw new Error('There is no MiniBrowser: install webkit2gtk-driver and xvfb.');
+    }
+    const server = spawn('WebKitWebDriver', ['--port=4599'], {
+        stdio: 'ignore', env: { ...process.env, DISPLAY: display, LIBGL_ALWAYS_SOFTWARE: '1', ...settings },
+    });
     const until = performance.now() + patience;
     while (!await ask('GET', '/status').catch(() => null)) {
         if (performance.now() > until) {
+            server.kill();
             throw new Error('WebKitWebDriver does not answer.');
         }
         await new Promise((resolve) => { setTimeout(resolve, 200); });
     }
     const { sessionId, capabilities } = await ask('POST', '/session', { capabilities: { alwaysMatch: {
-        'webkitgtk:browserOptions': { binary, args: ['--automation'] }, timeouts: { script: 60000, pageLoad: 60000 },
+        'webkitgtk:browserOptions': { binary, args: ['--automation'] }, timeouts: { script: longest, pageLoad: 60000 },
     } } });
     const session = `/session/${sessionId}`;
     await ask('POST', `${session}/window/rect`, { x: 0, y: 0, width: 1440, height: 980 });
     return {
         browser: `WebKitGTK ${capabilities.browserVersion}`,
+        /** @param {string} url */
         goto: (url) => ask('POST', `${session}/url`, { url }),
+        /**
+         * @param {string} expression of a promise
+         * @returns {Promise<string | undefined>}
+         */
         async evaluate(expression) {
-            const answer = await ask('POST', `${session}/execute/async`, {
+            const [value, reason] = await ask('POST', `${session}/execute/async`, {
                 script: `const [done] = arguments; (${expression}).then((value) => done([value]), (reason) => done([null, String(reason)]));`, args: [],
             });
-            const [value, reason] = answer;
             if (reason) {
                 throw new Error(reason);
             }
             return value;
         },
+        /** @param {object[]} actions */
         perform: (actions) => ask('POST', `${session}/actions`, { actions }),
         screenshot: () => ask('GET', `${session}/screenshot`),
         async end() {
