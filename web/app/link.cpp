@@ -21,8 +21,10 @@ namespace {
 constexpr std::size_t fragment_limit = std::size_t{1} << 20;
 constexpr char packed_mark = '~';  // follows the key of a packed value
 
-void for_all_owners(const std::function<void(const LinkRows&)>& what) {
-    for (const SubjectEntry& subject : subject_list()) what(subject.links);
+// Calls what() for all subjects, or for one, and for all lenses.
+void for_all_owners(const std::function<void(const LinkRows&)>& what, std::string_view only = {}) {
+    for (const SubjectEntry& subject : subject_list())
+        if (only.empty() || subject.key == only) what(subject.links);
     for (const LensEntry& lens : lens_list()) what(lens.links);
 }
 
@@ -311,19 +313,16 @@ void write_link(const State& whole, const LinkWriter& add, std::string_view subj
     if (state.subject != first.subject) add("subject", state.subject);
     if (state.lens != usual_lens(state)) add("lens", state.lens);
     State usual = first;
-    const auto for_owners = [&](const std::function<void(const LinkRows&)>& what) {
-        for (const SubjectEntry& each : subject_list())
-            if (subject.empty() || each.key == subject) what(each.links);
-        for (const LensEntry& lens : lens_list()) what(lens.links);
-    };
-    for_owners([&](const LinkRows& links) {
-        if (links.group.write) links.group.write(add, state, usual);
-    });
+    for_all_owners(
+        [&](const LinkRows& links) {
+            if (links.group.write) links.group.write(add, state, usual);
+        },
+        subject);
     const auto write_rows = [&](std::span<const LinkRow> rows) {
         for (const LinkRow& row : rows)
             if (const auto value = row.write(state, usual)) add(row.key, *value);
     };
-    for_owners([&](const LinkRows& links) { write_rows(links.rows); });
+    for_all_owners([&](const LinkRows& links) { write_rows(links.rows); }, subject);
     write_rows(shared_rows);
 }
 

@@ -33,10 +33,12 @@ constexpr const char* beginning =
     "## What to do first\n\nSay what to change, and what to reach.\n";
 constexpr std::string_view fence = "```", first_title = "My lesson";
 
-std::string_view kind_of_next_link(std::string_view step) {
-    return step.find("\n```view\n") == step.npos       ? "view"
-           : step.find("\n```solution\n") == step.npos ? "solution"
-                                                       : "wrong";
+// Where a line begins, counted from 1; a text with fewer lines gives its end.
+std::size_t line_begin(std::string_view text, std::size_t line) {
+    std::size_t begin = 0;
+    for (std::size_t i = 1; i < line && begin < text.size(); ++i)
+        begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    return begin;
 }
 
 // Two significant digits of a number.
@@ -73,8 +75,7 @@ std::vector<std::size_t> step_begins(std::string_view text) {
 // The beginning of a line, which says more than its number.
 std::string beginning_of_line(std::string_view text, std::size_t line) {
     constexpr float room = 150;
-    for (std::size_t i = 1; i < line && !text.empty(); ++i)
-        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    text.remove_prefix(line_begin(text, line));
     text = text.substr(0, text.find('\n'));
     return text.empty() ? "" : " (" + ui::shortened(text, room) + ")";
 }
@@ -134,9 +135,7 @@ void LessonWriter::select(std::size_t begin, std::size_t end) {
 }
 
 void LessonWriter::select_line(std::size_t number) {
-    std::size_t begin = 0;
-    for (std::size_t i = 1; i < number && begin < text_.size(); ++i)
-        begin = std::min(text_.find('\n', begin), text_.size() - 1) + 1;
+    const std::size_t begin = line_begin(text_, number);
     select(begin, std::min(text_.find('\n', begin), text_.size()));
 }
 
@@ -146,13 +145,19 @@ void LessonWriter::add_step() {
 }
 
 // A step has one view; a link that is added after it is its solution, and further ones are wrong attempts.
+std::string_view LessonWriter::kind_of_next_link() const {
+    const StepText at = step_at_caret();
+    const std::string_view step = std::string_view(text_).substr(at.begin, at.end - at.begin);
+    return step.find("\n```view\n") == step.npos       ? "view"
+           : step.find("\n```solution\n") == step.npos ? "solution"
+                                                       : "wrong";
+}
+
 void LessonWriter::add_link() {
-    const StepText step = step_at_caret();
     State shown = visit_.state();
     shown.pin.reset();  // the author's, who checks the number or asks for it
     const std::string link = to_subject_fragment(shown);
-    const std::string_view kind =
-        kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
+    const std::string_view kind = kind_of_next_link();
     insert("\n" + std::string(fence).append(kind) + "\n" + (link.empty() ? "v=1" : link) + "\n" +
            (kind == "wrong" ? "fails: 1\n" : "") + std::string(fence) + "\n");
 }
@@ -254,9 +259,7 @@ void LessonWriter::draw_buttons() {
     const auto& pin = visit_.state().pin;
     const std::string name = attention && pin ? name_of(*attention, *pin) : "";
     const Status pinned = name.empty() ? Status(Error{"Click a number of the page first."}) : ok();
-    const StepText step = step_at_caret();
-    const std::string_view kind =
-        kind_of_next_link(std::string_view(text_).substr(step.begin, step.end - step.begin));
+    const std::string_view kind = kind_of_next_link();
     const char* add = kind == "view"       ? "Add this view"
                       : kind == "solution" ? "Add as solution"
                                            : "Add as wrong";
@@ -270,7 +273,7 @@ void LessonWriter::draw_buttons() {
     const Status possible = checked_->lesson ? ok() : Status(Error{"Mend first what is said below."});
     if (ui::next_button("Try it"), ui::button("lesson/write/try", "Try it", possible)) {
         open_ = false;
-        run_.open(visit_, {.name = {}, .text = text_, .step = static_cast<Index>(step.number)});
+        run_.open(visit_, {.name = {}, .text = text_, .step = static_cast<Index>(step_at_caret().number)});
     }
     const Status carried =
         !fits_into_a_link(text_)

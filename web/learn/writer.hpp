@@ -33,6 +33,7 @@ class LessonWriter {
         std::size_t number = 0, begin = 0, end = 0;  // the step counts from 0; bytes of the text
     };
     StepText step_at_caret() const;
+    std::string_view kind_of_next_link() const;
     void check();
     void draw_buttons();
     void draw_texts();
