@@ -19,6 +19,7 @@ const textOf = (path) => readFileSync(join(site, path), 'utf8');
 // Serves the site with changed files; nothing while it is not connected.
 class Host {
     connected = true;
+    broken = false;  // it answers that it cannot
     changed = {};
     requests = [];
 
@@ -29,6 +30,8 @@ class Host {
             const file = join(site, path);
             if (!this.connected) {
                 request.socket.destroy();
+            } else if (this.broken) {
+                response.writeHead(503).end();
             } else if (path in this.changed || existsSync(file)) {
                 response.writeHead(200, { 'Content-Type': types[extname(path)] ?? 'application/octet-stream' });
                 response.end(this.changed[path] ?? readFileSync(file));
@@ -144,6 +147,14 @@ test('offline: half a cache is mended from the same build, and given up for anot
     assert.ok(host.requests.some((path) => path.endsWith('.wasm')));
     host.connected = false;
     await reload(visit);  // it is whole again
+    // A server that is broken for a while has no other build.
+    host.connected = host.broken = true;
+    await drop(visit, 'tour.md');
+    await reload(visit);
+    host.broken = false;
+    await reload(visit);
+    host.connected = false;
+    await reload(visit);
     assert.deepEqual(visit.problems.filter((text) => !/ERR_|Failed to load/.test(text)), []);
     host.connected = true;
     await drop(visit, 'main.js');

@@ -35,6 +35,9 @@ class OtherBuild extends Error {}
 async function fetched(path) {
     const response = await fetch(urlOf(path), { cache: 'no-cache' });
     const bytes = await response.arrayBuffer();
+    if (response.status >= 500) {
+        throw new Error(`the server answered ${response.status}`);  // it may have this build another time
+    }
     if (!response.ok || await hashOf(bytes) !== site.files[path]) {
         throw new OtherBuild(path);
     }
