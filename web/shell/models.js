@@ -5,6 +5,7 @@ import { Cancelled, chunks, reading } from './file_chunks.js';
 import { createFileTokenizer } from './file_tokenizer.js';
 import { placeOfLink, shownNameOf } from './hub.js';
 import { ModelFiles, bytes, fitsRounded, listed, sizeOf, tokenizerTexts, unfit } from './model_files.js';
+import { opened } from './one_file.js';
 import { reasonOf } from './reason.js';
 import { importFile } from './site_files.js';
 import { createTokenizer } from './tokenizer.js';
@@ -14,14 +15,9 @@ import { createTokenizer } from './tokenizer.js';
  * @import { Entry, SourceFile } from './file_chunks.js'
  * @import { WholeModel } from './model_files.js'
  * @import { Notices } from './notices.js'
+ * @import { Opened } from './one_file.js'
  * @import { Program } from './program.js'
  * @import { OpenModel, Tokens } from './tokens.js'
- */
-
-/**
- * Files that are open in a subject of the program, with their paths in a page that is one file.
- *
- * @typedef {{subject: string, name: string, files: Entry[]}} Opened
  */
 
 /**
@@ -74,8 +70,7 @@ export class Models {
     #gathered = new ModelFiles();
     /** @type {Ticket | null} */
     #reading = null;
-    /** The open model as its files; null if there is none.
-     * @type {Opened | null} */
+    /** @type {Opened | null} The open model. */
     opened = null;
 
     /** @param {{program: Program, tokens: Tokens[], notices: Notices, bundled: Bundled}} parts */
@@ -160,7 +155,7 @@ export class Models {
             return false;  // the program has said why
         }
         const folder = `models/${encodeURIComponent(named.link || name)}`;
-        this.opened = { subject: 'sentence', name, files: [...model.files].map(([file, contents]) => ({ path: `${folder}/${file}`, file: contents })) };
+        this.opened = opened('sentence', name, [...model.files].map(([path, file]) => ({ path: `${folder}/${path}`, file })));
         if (!ticket.awaited) {
             const without = model.ignored.length ? ` Not needed: ${listed(model.ignored)}.` : '';
             this.#notices.info(`${name} is open${named.rounded ? ', its matrices rounded to 8 bits' : ''}.${without}`);

@@ -1,6 +1,8 @@
 // Makes one file of the page and of what it needs. It opens from a disk, without a server, the network, or
 // workers. The page uses this, and so does tools/package.
 
+/** @import { Entry } from './file_chunks.js' */
+
 /**
  * A file of the site under its path there.
  *
@@ -21,6 +23,25 @@ export const variant = 'simd';
  */
 export const isNeeded = (path) => !path.startsWith('models/') && !/_worker\.js$|^icons\/|\.webmanifest$/.test(path)
     && (!path.startsWith('explorer-') || path.startsWith(`explorer-${variant}.`));
+
+export const mostOwn = 16e6;  // bytes of a model or of tensors
+
+/**
+ * Files that are open in a subject of the program, with their paths in the page. Of more than it takes, only the size is known.
+ *
+ * @typedef {{subject: string, name: string, size: number, files: Entry[]}} Opened
+ */
+
+/**
+ * @param {string} subject
+ * @param {string} name
+ * @param {Entry[]} files
+ * @returns {Opened}
+ */
+export function opened(subject, name, files) {
+    const size = files.reduce((sum, { file }) => sum + file.size, 0);
+    return { subject, name, size, files: size <= mostOwn ? files : [] };
+}
 
 /** @typedef {(bytes: Blob) => Promise<Uint8Array>} Gzip */
 

@@ -1,29 +1,16 @@
 // Saves what is on screen, with its model or its tensors, as one file that opens without a server.
 
-import { get } from './loading.js';
+import { fetchManifest, get } from './loading.js';
 import { bytes } from './model_files.js';
-import { isNeeded, oneFile } from './one_file.js';
+import { isNeeded, mostOwn, oneFile } from './one_file.js';
 import { reasonOf } from './reason.js';
 import { save } from './save.js';
 
 /**
- * @import { SourceFile } from './file_chunks.js'
- * @import { Manifest } from './loading.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Tensors } from './tensors.js'
  */
-
-const most = 16e6;  // bytes of a model or of tensors
-
-/**
- * Files with their paths in the page.
- *
- * @typedef {{name: string, files: {path: string, file: SourceFile}[]}} Own
- */
-
-/** @param {Own} own */
-const sizeOf = ({ files }) => files.reduce((sum, { file }) => sum + file.size, 0);
 
 /** @param {string} fragment */
 function subjectOf(fragment) {
@@ -64,24 +51,22 @@ export class PageSaver {
 
     /** @param {string} fragment */
     async #save(fragment) {
-        /** @type {Manifest} */
-        const manifest = await (await get('manifest.json')).json();
+        const manifest = await fetchManifest();
         const subject = subjectOf(fragment);
         const own = [this.#models.opened, this.#tensors.opened].filter((each) => each !== null);
         const [shown] = own.filter(({ subject: of }) => of === subject);
-        if (shown && sizeOf(shown) > most) {
-            this.#notices.error(`${shown.name} has ${bytes(sizeOf(shown))}: a page takes up to ${bytes(most)}. Send the link instead, or open something smaller.`);
+        if (shown && shown.size > mostOwn) {
+            this.#notices.error(`${shown.name} has ${bytes(shown.size)}: a page takes up to ${bytes(mostOwn)}. Send the link instead, or open something smaller.`);
             return;
         }
-        const taken = own.filter((each) => sizeOf(each) <= most);
         const paths = Object.keys(manifest).filter(isNeeded);
         const parts = await Promise.all([
             ...paths.map(async (path) => ({ path, bytes: await (await get(path)).blob() })),
-            ...taken.flatMap(({ files }) => files.map(async ({ path, file }) => ({ path, bytes: await new Response(await file.stream()).blob() }))),
+            ...own.flatMap(({ files }) => files.map(async ({ path, file }) => ({ path, bytes: await new Response(await file.stream()).blob() }))),
         ]);
         const page = await oneFile(parts, fragment);
         save('attention-explorer.html', page);
-        const left = own.filter((each) => !taken.includes(each)).map(({ name }) => ` ${name} is not in it: it is too large.`);
+        const left = own.filter(({ size }) => size > mostOwn).map(({ name }) => ` ${name} is not in it: it is too large.`);
         this.#notices.info(`The page is saved, ${bytes(page.size)}: it opens without a network, and every number in it can be changed.${left.join('')}`);
     }
 }

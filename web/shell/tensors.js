@@ -3,13 +3,14 @@
 
 import { Cancelled } from './file_chunks.js';
 import { isModelPart, listed } from './model_files.js';
+import { opened } from './one_file.js';
 import { reasonOf } from './reason.js';
 import { transfer } from './transfer.js';
 
 /**
  * @import { Entry } from './file_chunks.js'
- * @import { Opened } from './models.js'
  * @import { Notices } from './notices.js'
+ * @import { Opened } from './one_file.js'
  * @import { Program } from './program.js'
  */
 
@@ -46,8 +47,7 @@ export class Tensors {
     #program;
     #notices;
     #reading = false;
-    /** The open tensors as their files; null if there are none.
-     * @type {Opened | null} */
+    /** @type {Opened | null} The open tensors. */
     opened = null;
 
     /** @param {{program: Program, notices: Notices}} parts */
@@ -83,7 +83,7 @@ export class Tensors {
         } finally {
             this.#reading = false;
             if (whole) {
-                this.opened = { subject: 'tensors', name: listed(used.map(nameOf)), files: named(used).map(({ name, file }) => ({ path: `tensors/${name}`, file })) };
+                this.opened = opened('tensors', listed(used.map(nameOf)), named(used).map(({ name, file }) => ({ path: `tensors/${name}`, file })));
                 program.tensorsArrived();
             } else {
                 program.tensorsDiscard();
