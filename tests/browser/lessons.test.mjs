@@ -93,7 +93,7 @@ test('Ctrl+Z in the text of a lesson undoes what was typed, and nothing of the p
     await explorer.page.keyboard.type('write a lesson');
     await explorer.settled();
     await explorer.press('Enter');
-    await explorer.click('lesson/write/text');
+    await explorer.page.getByRole('textbox', { name: 'The text of the lesson' }).click();
     const draft = () => explorer.page.evaluate(() => localStorage.getItem('lesson-draft') ?? '');
     await explorer.page.keyboard.type('Q');
     await explorer.until('the letter', draft, (text) => text.includes('Q'));

@@ -282,7 +282,7 @@ void LessonWriter::draw_buttons() {
     if (ui::next_button("Copy link"), ui::button("lesson/write/link", "Copy link", carried)) copy_link();
     if (ui::next_button("Save"), ui::button("lesson/write/save", "Save"))
         visit_.save(file_name() + ".md", text_);
-    if (ui::next_button("Print"), ui::button("lesson/write/print", "Save to print", possible))
+    if (ui::next_button("Save to print"), ui::button("lesson/write/print", "Save to print", possible))
         visit_.save(file_name() + ".html", printed(*checked_->lesson));
     if (ui::next_button("Close"), ui::button("lesson/write/close", "Close")) close();
 }
