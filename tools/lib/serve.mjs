@@ -1,5 +1,6 @@
 // A static file server for the built page: node serve.mjs FOLDER [PORT], or serve({folder, port}).
-// It sends the headers that isolate the page from other origins, so that it may share memory with threads.
+// It sends the headers that isolate the page from other origins, so that it may share memory with threads; a page in a frame is
+// isolated by itself, where the browser knows how.
 import { createReadStream } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -23,9 +24,10 @@ const types = {
     '.ttf': 'font/ttf',
 };
 
+const isolated = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+const isolatedInFrame = { 'Document-Isolation-Policy': 'isolate-and-require-corp' };
+
 const headers = {
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Embedder-Policy': 'require-corp',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-cache',
@@ -80,13 +82,14 @@ async function answer(folder, request, response) {
         return;
     }
     const found = await find(folder, request.url ?? '/');
+    const policy = request.headers['sec-fetch-dest'] === 'iframe' ? isolatedInFrame : isolated;
     if (!found) {
-        response.writeHead(404, { ...headers, 'Content-Type': 'text/plain' }).end('Not found\n');
+        response.writeHead(404, { ...headers, ...policy, 'Content-Type': 'text/plain' }).end('Not found\n');
         return;
     }
     const { file, status, encoding } = await compressed(found, request);
     const etag = `"${status.size.toString(16)}-${Math.floor(status.mtimeMs).toString(16)}"`;
-    const described = { ...headers, ETag: etag, Vary: 'Accept-Encoding' };
+    const described = { ...headers, ...policy, ETag: etag, Vary: 'Accept-Encoding' };
     if (request.headers['if-none-match'] === etag) {
         response.writeHead(304, described).end();
         return;

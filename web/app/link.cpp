@@ -96,6 +96,8 @@ bool edit_lesson(State& state, auto change) {
     return take(state, OpenLesson{lesson});
 }
 
+constexpr std::string_view chosen_keys[] = {"layer", "head", "query", "key", "counterpart", "chosen", "pin"};
+
 constexpr LinkRow shared_rows[] = {
     {"layer", "the number of a layer",
      [](State& s, const std::string& value) {
@@ -293,6 +295,16 @@ bool LinkComparison::is_same(std::string_view key) const {
     // A matrix that its link leaves out is the example's.
     const bool is_matrix = stage_by_key(key).has_value();
     return same(key) && (!is_matrix || (same("ex") && same("source")));
+}
+
+std::vector<std::string> LinkComparison::changed() const {
+    std::vector<std::string> keys;
+    for (const auto* values : {&a_, &b_})
+        for (const auto& [key, value] : *values)
+            if (std::ranges::find(chosen_keys, key) == std::end(chosen_keys) && !is_same(key) &&
+                std::ranges::find(keys, key) == keys.end())
+                keys.push_back(key);
+    return keys;
 }
 
 bool leaves_out(const State& state) {

@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/state.hpp"
 
@@ -30,6 +31,8 @@ class LinkComparison {
     LinkComparison(const State& a, const State& b) : a_(link_values(a)), b_(link_values(b)) {}
     // Says whether both have the same value of a key; a matrix is the same only in the same example.
     bool is_same(std::string_view key) const;
+    // Returns the keys whose values differ, but for those of what is selected and pinned.
+    std::vector<std::string> changed() const;
 
   private:
     std::map<std::string, std::string> a_, b_;

@@ -21,6 +21,12 @@ std::string as_sentence(std::string message) {
     return message;
 }
 
+std::string with_commas(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
 template <class Entry>
 Resident& resident_of(std::span<const Entry> list, const std::vector<std::unique_ptr<Resident>>& residents,
                       std::string_view key) {
@@ -60,9 +66,10 @@ void Visit::for_all(const std::function<void(Resident&)>& what) const {
 
 void Visit::perform(const Command& command, std::uint64_t gesture) {
     const State before = state();
-    if (!locks_.names.empty())
+    if (!locks_.names.empty() || changeable_)
         if (const auto next = apply(before, command))
-            if (const Status allowed = may_change(*next); !allowed) return report_error(allowed.error());
+            if (const Status allowed = may_change(command, *next); !allowed)
+                return report_error(allowed.error());
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.
@@ -78,11 +85,18 @@ bool Visit::locks(std::string_view name) const {
     return std::ranges::find(locks_.names, name) != locks_.names.end();
 }
 
-Status Visit::may_change(const State& next) const {
-    if (locks_.names.empty()) return ok();
+Status Visit::may_change(const Command& command, const State& next) const {
     const LinkComparison links(state(), next);
     for (const std::string& name : locks_.names)
         if (!links.is_same(name)) return Error{name + " " + locks_.why};
+    const bool leads_elsewhere = next.subject != state().subject || next.lens != state().lens;
+    if (!changeable_ || ((command.is_navigation() || command.is_choice()) && !leads_elsewhere)) return ok();
+    for (const std::string& name : links.changed())
+        if (std::ranges::find(*changeable_, name) == changeable_->end())
+            return Error{name + " is locked: " +
+                         (changeable_->empty()
+                              ? std::string("nothing can be changed in this view.")
+                              : "this view lets you change only " + with_commas(*changeable_) + ".")};
     return ok();
 }
 

@@ -64,6 +64,8 @@ class Visit {
         locks_ = {std::move(names), std::move(why)};
     }
     bool locks(std::string_view name) const;
+    // Locks everything but these names: a command may then select, move about, or change one of them.
+    void lock_all_but(std::vector<std::string> names) { changeable_ = std::move(names); }
     // Performs a command that follows from what is shown, not from the user: it adds no undo step and no
     // place for Back.
     void settle(const Command& command);
@@ -159,7 +161,7 @@ class Visit {
     bool work_on_file(double until);
     bool work_on_frame(double until);  // true if something was done
 
-    Status may_change(const State& next) const;
+    Status may_change(const Command& command, const State& next) const;
     bool is_but_for_lessons(const State& other) const;
     State in_this_lesson(State other) const;  // the other State, with the lesson that is open
 
@@ -171,6 +173,7 @@ class Visit {
     Page& page_;
     History history_;
     Locks locks_;
+    std::optional<std::vector<std::string>> changeable_;  // null: everything
     std::optional<State> home_, meanwhile_;
     std::string last_edit_;
     // The last command performed: its gesture, its kind and its time in ms.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include "app/copied.hpp"
 #include "app/format.hpp"
@@ -86,6 +87,22 @@ std::optional<Frame::PinnedInput> Frame::pinned_input() const {
     const LadderEdits& edits = *ladder->edits();
     if (!edits.may_edit(visit_.state(), cell->stage)) return std::nullopt;
     return PinnedInput{*ladder, edits, *cell, edits.value(visit_.state(), *cell)};
+}
+
+Frame::Chosen Frame::chosen() const {
+    const State& state = visit_.state();
+    Chosen chosen{state.subject, state.lens, state.selection, {}, {}, {}, {}};
+    if (const Attention* attention = subject_in(visit_).attention()) {
+        const auto named = [](const std::vector<std::string>& names, const std::optional<Index>& i) {
+            return i && *i < std::ssize(names) ? names[static_cast<std::size_t>(*i)] : std::string();
+        };
+        chosen.query_token = named(attention->query_names(), state.selection.query);
+        chosen.key_token = named(attention->key_names(), state.selection.key);
+    }
+    if (!state.pin) return chosen;
+    chosen.cell = write_cell(*state.pin);
+    if (const auto why = explain(*state.pin, {}); why && std::isfinite(why->f32)) chosen.value = why->f32;
+    return chosen;
 }
 
 // Draws the field of a pinned input for users without a keyboard.

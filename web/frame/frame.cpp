@@ -53,7 +53,7 @@ void Frame::draw(std::size_t heap_bytes) {
     hovered_lens_.clear();
     lessons_.update();
     const Rect window{view->Pos, view->Size};
-    ui::narrow_window() ? draw_narrow(window) : draw_wide(window);
+    alone_ || ui::narrow_window() ? draw_narrow(window) : draw_wide(window);
     ImGui::End();
     if (const auto cut = ui::take_cut_text(); cut && !ui::landmarks().contains("tooltip"))
         ui::tooltip_at(cut->min, cut->max, cut->text.c_str());

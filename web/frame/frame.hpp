@@ -59,6 +59,16 @@ class Frame {
     void pasted(const std::string& text);
     std::vector<Table> tables();
     void open_palette() { palette_.open(); }
+    // The page is a frame in another page: it shows the lens alone, without tabs, rail and status line.
+    void show_lens_alone() { alone_ = true; }
+    // What the user has chosen, for the page around this one; the value is the pinned number's.
+    struct Chosen {
+        std::string_view subject, lens;
+        Selection selection;
+        std::string query_token, key_token, cell;  // empty: none
+        std::optional<double> value;
+    };
+    Chosen chosen() const;
     learn::LessonPanel& lessons() { return lessons_; }
     // Welcomes a newcomer: most groups of lenses are folded away.
     void greet() {
@@ -94,6 +104,8 @@ class Frame {
     void draw_tab(const SubjectEntry& subject, float width);
     bool draw_rail(int columns = 1);
     void draw_lens_menu(float width);
+    void draw_lens_row(float width);
+    void draw_lens_buttons();
     void draw_guide_button();
     bool draw_group(LensGroup group, bool folds);
     std::string where_it_suits(const LensEntry& lens) const;
@@ -152,6 +164,7 @@ class Frame {
     LessonPin lesson_pin_;
     BottomSheet sheet_;
     Folded folded_;
+    bool alone_ = false;
     std::size_t heap_bytes_ = 0;
     std::string_view drawn_subject_, drawn_lens_;  // in the last frame
     std::string spoken_, detail_;                  // detail_: the text below the headline

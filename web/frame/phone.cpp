@@ -14,18 +14,19 @@ namespace attn::app {
 
 namespace {
 
-constexpr float row_height = 46, sheet_share = 0.42f, most_sheet_width = 340, low_sheet_share = 0.45f,
-                close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f, above_sheet = 56;
+constexpr float row_height = 46, lens_row_height = 40, sheet_share = 0.42f, most_sheet_width = 340,
+                low_sheet_share = 0.45f, close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f,
+                above_sheet = 56;
 
 }  // namespace
 
 // Draws the layout for phones: subjects as tabs, lenses behind one button, and a sheet at the bottom for the
 // inspector, or else for the lesson. A phone held sideways has the tabs and the lens button in one row,
-// no status line, and the sheet on its right.
+// no status line, and the sheet on its right. A lens alone has neither tabs nor a status line either.
 void Frame::draw_narrow(const Rect& window) {
     const ui::Theme& t = ui::theme();
     const auto [at, size] = window;
-    const bool low = ui::low_window_now();
+    const bool low = ui::low_window_now(), beside = low || !ui::narrow_window();
     // The sheet does not open for a hovered cell: it would slide under the finger before the cell is pressed.
     // Nor for a cell that a lesson's step has pinned, before the step has been read.
     lesson_pin_.follow(visit_, lessons_);
@@ -34,41 +35,50 @@ void Frame::draw_narrow(const Rect& window) {
     const bool explained = explains_;
     // A cell being dragged stays under the finger.
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Left)) explains_ = pinned || told_ != Told::nothing;
-    const float tabs = low ? std::floor(size.x * low_tabs_share) : size.x,
-                top = low ? row_height : 2 * row_height, bottom = at.y + size.y - (low ? 0 : status_height);
+    const float tabs = alone_ ? 0
+                       : low  ? std::floor(size.x * low_tabs_share)
+                              : size.x,
+                row = alone_ && !ui::by_touch() ? lens_row_height : row_height,
+                top = low || alone_ ? row : 2 * row,
+                bottom = at.y + size.y - (low || alone_ ? 0 : status_height);
+    const float menu_left = low ? tabs : 0, menu_width = size.x - menu_left;
     const float sheet_width = std::min(most_sheet_width, std::floor(size.x * low_sheet_share));
     const bool teaches = !explains_ && lessons_.is_open();
     const float sheet_height = explains_ ? std::floor(size.y * sheet_share)
                                : teaches ? lesson_sheet_height(size.y)
                                          : 0;
     const Rect sheet = sheet_height == 0 ? Rect{{at.x, bottom}, {0, 0}}
-                       : low ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
-                             : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
+                       : beside ? Rect{{at.x + size.x - sheet_width, at.y + top}, {sheet_width, size.y - top}}
+                                : Rect{{at.x, bottom - sheet_height}, {size.x, sheet_height}};
     // A cell that the opening sheet would cover moves above it.
-    const float covered = explains_ && !explained && pinned && !low
+    const float covered = explains_ && !explained && pinned && !beside
                               ? ImGui::GetIO().MouseClickedPos[0].y - (sheet.at.y - above_sheet)
                               : 0;
-    panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
-    panel("lenses", {low ? at.x + tabs : at.x, at.y + top - row_height},
-          {low ? size.x - tabs : size.x, row_height}, t.surface, {14, 3},
-          [&] { draw_lens_menu((low ? size.x - tabs : size.x) - 28); });
-    scrolling_panel("lens", {at.x, at.y + top},
-                    {low ? size.x - sheet.size.x : size.x, bottom - at.y - top - (low ? 0 : sheet.size.y)},
-                    {}, {14, 12}, [&] {
-                        draw_lens();
-                        steady_.keep();
-                        if (covered > 0) ImGui::SetScrollY(ImGui::GetScrollY() + covered);
-                    });
+    if (alone_)
+        ui::folded().subject = ui::folded().head = false;
+    else
+        panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
+    panel("lenses", {at.x + menu_left, at.y + top - row}, {menu_width, row}, t.surface,
+          {14, std::floor((row - ImGui::GetFrameHeight()) / 2)},
+          [&] { alone_ ? draw_lens_row(menu_width - 28) : draw_lens_menu(menu_width - 28); });
+    scrolling_panel(
+        "lens", {at.x, at.y + top},
+        {beside ? size.x - sheet.size.x : size.x, bottom - at.y - top - (beside ? 0 : sheet.size.y)}, {},
+        {14, 12}, [&] {
+            draw_lens();
+            steady_.keep();
+            if (covered > 0) ImGui::SetScrollY(ImGui::GetScrollY() + covered);
+        });
     if (explains_) draw_sheet(sheet);
     if (teaches) draw_lesson_sheet(sheet);
-    if (!low)
+    if (!low && !alone_)
         panel("status", {at.x, bottom}, {size.x, status_height}, t.surface, {14, 7},
               [&] { draw_status(size.x - 14); });
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddLine({at.x, at.y + top}, {at.x + size.x, at.y + top}, t.border);
-    if (low)
+    if (beside && sheet_height > 0)
         list->AddLine(sheet.at, {sheet.at.x, bottom}, t.border);
-    else
+    else if (!beside)
         list->AddLine(sheet.at, {at.x + size.x, sheet.at.y}, t.border);
 }
 
@@ -112,13 +122,7 @@ void Frame::draw_lens_menu(float width) {
     ui::rename_node(lens_of(visit_.state()).name);
     ui::node_opens(ImGui::IsPopupOpen("lenses"));
     const ImVec2 at = ImGui::GetItemRectMin(), end = ImGui::GetItemRectMax();
-    ImGui::SameLine(0, 8);
-    draw_guide_button();
-    if (ui::folded().offered) {
-        ImGui::SameLine(0, 8);
-        if (ui::toggle("settings", "Settings", ui::folded().open)) ui::folded().open = !ui::folded().open;
-        ui::node_opens(ui::folded().open);
-    }
+    draw_lens_buttons();
     const float used = ImGui::GetItemRectMax().x - at.x;
     draw_chosen_head(at.x + width, width - used - 12, (at.y + end.y) / 2);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {8, 10});
@@ -136,6 +140,35 @@ void Frame::draw_lens_menu(float width) {
         ImGui::EndPopup();
     }
     ImGui::PopStyleVar();
+}
+
+// Draws the row above a lens that is alone: its name, the head, and the way to the whole page.
+void Frame::draw_lens_row(float width) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float height = ImGui::GetFrameHeight(), middle = at.y + height / 2;
+    {
+        const ui::Type semibold(ui::Face::semibold, ui::size_body);
+        ImGui::AlignTextToFramePadding();
+        ui::text_item(lens_of(visit_.state()).name);
+        ui::semantic_text(ui::Role::heading, lens_of(visit_.state()).name);
+    }
+    draw_lens_buttons();
+    const float used = ImGui::GetItemRectMax().x - at.x;
+    const char* label = "Open in full";
+    const float whole = ui::text_size(label).x + 2 * ImGui::GetStyle().FramePadding.x;
+    ImGui::SetCursorScreenPos({at.x + width - whole, at.y});
+    if (ui::button("whole", label)) visit_.page().open_whole();
+    draw_chosen_head(at.x + width - whole - 12, width - used - whole - 24, middle);
+}
+
+// Draws the buttons for the guide and for settings that are folded away.
+void Frame::draw_lens_buttons() {
+    ImGui::SameLine(0, 8);
+    draw_guide_button();
+    if (!ui::folded().offered) return;
+    ImGui::SameLine(0, 8);
+    if (ui::toggle("settings", "Settings", ui::folded().open)) ui::folded().open = !ui::folded().open;
+    ui::node_opens(ui::folded().open);
 }
 
 // Draws the lens's guide, which has its place in the inspector if there is one.

@@ -9,11 +9,15 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/clock.hpp"
 #include "app/link.hpp"
+#include "app/link_text.hpp"
 #include "app/table.hpp"
+#include "io/quote.hpp"
 #include "platform/capture.hpp"
 #include "platform/glyphs.hpp"
 #include "platform/program.hpp"
@@ -70,6 +74,8 @@ EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_fetch_lesson, (const char* name), { Module.shell.fetchLesson(UTF8ToString(name)); });
 EM_JS(void, js_copy_link, (const char* fragment), { Module.shell.copyLink(UTF8ToString(fragment)); });
+EM_JS(void, js_show_embed, (), { Module.shell.showEmbed(); });
+EM_JS(void, js_open_whole, (), { Module.shell.openWhole(); });
 EM_JS(void, js_save_page, (), { Module.shell.savePage(); });
 EM_JS(void, js_choose_tensors, (), { Module.shell.chooseTensors(); });
 EM_JS(void, js_show_table, (const char* title), { Module.shell.showTable(UTF8ToString(title)); });
@@ -114,6 +120,8 @@ class ShellPage : public app::Page {
             js_give_file((folder + "/" + name).c_str(), bytes.data(), static_cast<int>(bytes.size()));
         js_open_given(awaited);
     }
+    void show_embed() override { js_show_embed(); }
+    void open_whole() override { js_open_whole(); }
     void save_page() override { js_save_page(); }
     void copy_link(const std::string& fragment) override { js_copy_link(fragment.c_str()); }
     void fetch_lesson(const std::string& name) override { js_fetch_lesson(name.c_str()); }
@@ -327,6 +335,45 @@ EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations, int groups
     if (groups >= 0) folded.groups = static_cast<unsigned>(groups);
     frame().fold(folded);
 }
+
+// The page is a frame in another page. `names`, separated by commas, are what can be changed if the rest is
+// `locked`.
+EMSCRIPTEN_KEEPALIVE void explorer_embed(const char* names, int locked) {
+    frame().show_lens_alone();
+    if (!locked) return;
+    std::vector<std::string> changeable;
+    for (const std::string_view name : app::split(names, ',')) {
+        if (name.empty()) continue;
+        if (app::is_link_key(name))
+            changeable.emplace_back(name);
+        else
+            visit().report_error({"The frame's address names " + quote(name) +
+                                  " as what can be changed, but links have no such name."});
+    }
+    visit().lock_all_but(std::move(changeable));
+}
+
+EMSCRIPTEN_KEEPALIVE const char* explorer_chosen() {
+    const app::Frame::Chosen chosen = frame().chosen();
+    const auto text = [](const std::string& given) {
+        return given.empty() ? nlohmann::json() : nlohmann::json(given);
+    };
+    const auto number = [](const auto& given) { return given ? nlohmann::json(*given) : nlohmann::json(); };
+    return returned(nlohmann::json{{"subject", chosen.subject},
+                                   {"lens", chosen.lens},
+                                   {"layer", chosen.selection.layer},
+                                   {"head", chosen.selection.head},
+                                   {"query", number(chosen.selection.query)},
+                                   {"key", number(chosen.selection.key)},
+                                   {"query_token", text(chosen.query_token)},
+                                   {"key_token", text(chosen.key_token)},
+                                   {"cell", text(chosen.cell)},
+                                   {"value", number(chosen.value)}}
+                        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+// Draws the picture on screen once more, at once.
+EMSCRIPTEN_KEEPALIVE void explorer_picture() { picture_now(); }
 
 // Returns 0 if there is no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int contrast, int reduced_motion,

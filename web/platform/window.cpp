@@ -372,6 +372,11 @@ void draw_again() {
     wake();
 }
 
+void picture_now() {
+    draw_again();
+    draw_if_due();
+}
+
 long frames_drawn() { return window.frames; }
 
 bool owes_frames() { return window.owed > 0 || window.news; }

@@ -21,6 +21,7 @@ void set_scale(float scale);  // CSS pixels per point of the page
 void wake();          // after an event: draws for a short while
 void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
 void draw_again();    // draws the picture on screen once more
+void picture_now();   // the same, before it returns
 bool owes_frames();   // something that happened is not fully on the screen yet
 bool has_answered();  // everything is where the last event put it
 long frames_drawn();

@@ -1,4 +1,7 @@
-// The page's address: its fragment is the program's state.
+// The page's address: its fragment is the program's state. A page that is another page's text has no address
+// of its own, and keeps its fragment to itself.
+
+import { framed, written } from './framed.js';
 
 const rest = 350;  // ms between replacements of an address
 
@@ -11,15 +14,18 @@ export class Address {
     #waiting = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     #timer;
-    #seen = location.hash.slice(1);
+    #seen = written ?? location.hash.slice(1);
     /** @type {number[]} when the address was last written, in ms */
     #written = [];
 
+    #onMove;
+
     /** @param {(fragment: string) => void} onMove called on back, forward and an edited address */
     constructor(onMove) {
+        this.#onMove = onMove;
         const moved = () => {
             const fragment = location.hash.slice(1);
-            if (fragment !== this.#seen) {
+            if (fragment !== this.#seen && written === null) {
                 this.#drop();
                 this.#seen = fragment;
                 onMove(fragment);
@@ -35,11 +41,13 @@ export class Address {
     }
 
     /**
+     * In a frame, it leaves no steps in the history of the page around it.
+     *
      * @param {string} fragment
      * @param {boolean} push
      */
     set(fragment, push) {
-        if (push && !this.#crowded) {
+        if (push && !framed && !this.#crowded) {
             this.settle();
             if (fragment !== this.#seen) {
                 this.#write('pushState', fragment);
@@ -56,10 +64,26 @@ export class Address {
         return this.#written.length >= many;
     }
 
+    /**
+     * Goes to a fragment, as if the address had been edited.
+     *
+     * @param {string} fragment
+     */
+    open(fragment) {
+        this.#drop();
+        this.#write('replaceState', fragment);
+        this.#onMove(fragment);
+    }
+
+    /** The fragment, with what is still waiting to be written. */
+    get latest() {
+        return this.#waiting ?? this.#seen;
+    }
+
     /** The full, up-to-date address. */
     get link() {
         this.settle();
-        return location.href;
+        return written === null ? location.href : `#${this.#seen}`;
     }
 
     /** Writes a replacement that is still waiting. */
@@ -82,6 +106,10 @@ export class Address {
      * @param {string} fragment
      */
     #write(method, fragment) {
+        if (written !== null) {
+            this.#seen = fragment;
+            return;
+        }
         if (location.hash.slice(1) !== this.#seen) {
             return;  // the user has just gone elsewhere, and moved() is about to be called
         }

@@ -11,14 +11,15 @@ export class Bar {
     #button = element('model');
 
     /**
-     * @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onHub: () =>
-     *     void, onSave: () => void}} calls
+     * @param {{onFind: () => void, onUndo: () => void, onRedo: () => void, onLink: () => void, onEmbed:
+     *     () => void, onHub: () => void, onSave: () => void}} calls
      */
-    constructor({ onFind, onUndo, onRedo, onLink, onHub, onSave }) {
+    constructor({ onFind, onUndo, onRedo, onLink, onEmbed, onHub, onSave }) {
         element('undo').addEventListener('click', onUndo);
         element('find').addEventListener('click', onFind);
         element('redo').addEventListener('click', onRedo);
         element('link').addEventListener('click', onLink);
+        element('embed').addEventListener('click', onEmbed);
         this.#button.addEventListener('click', () => this.#show(Boolean(this.#menu.hidden)));
         document.addEventListener('pointerdown', ({ target }) => {
             if (!(target instanceof Node && (this.#menu.contains(target) || this.#button.contains(target)))) {
@@ -41,7 +42,7 @@ export class Bar {
 
     /** Called when the program runs. Undo and redo wait for something to undo. */
     enable() {
-        for (const id of /** @type {const} */ (['model', 'link', 'table', 'find'])) {
+        for (const id of /** @type {const} */ (['model', 'link', 'embed', 'table', 'find'])) {
             element(id).disabled = false;
         }
     }

@@ -37,6 +37,18 @@ export interface Exports {
     /** After the start: the user is new here and is shown the first lesson. */
     _explorer_greet(): void;
 
+    /**
+     * Before the start: the page is a frame in another page, and shows one lens. `names`, separated by commas,
+     * are what can be changed if the rest is `locked`.
+     */
+    _explorer_embed(names: Text, locked: Flag): void;
+
+    /** Returns a `Chosen` as JSON. */
+    _explorer_chosen(): Text;
+
+    /** Draws the picture on screen once more, before it returns. */
+    _explorer_picture(): void;
+
     /** Before the start: what `remember` was told under "lessons" and "lesson-draft". */
     _explorer_kept_lessons(text: Text, draft: Text): void;
     /** The site's lessons: an array of {name, title, needs, minutes, languages}, as JSON. */
@@ -189,6 +201,20 @@ export interface Exports {
 
     _explorer_context_lost(): void;
     _explorer_context_restored(): void;
+}
+
+/** What the user has chosen; `value` is the number in `cell`, which is pinned. */
+export interface Chosen {
+    subject: string;
+    lens: string;
+    layer: number;
+    head: number;
+    query: number | null;
+    key: number | null;
+    query_token: string | null;
+    key_token: string | null;
+    cell: string | null;
+    value: number | null;
 }
 
 /** Each row begins with its heading. */
@@ -362,6 +388,12 @@ export interface Shell {
 
     /** Copies the page's address with this fragment. */
     copyLink(fragment: string): void;
+
+    /** Opens the dialog that writes a frame with what is on screen, after the call. */
+    showEmbed(): void;
+
+    /** Opens what a frame shows as a page of its own. */
+    openWhole(): void;
 
     /** Downloads the page with what is on screen as one file. */
     savePage(): void;

@@ -50,6 +50,8 @@ import { areTensors } from './tensors.js';
  * @property {TextSize} textSize
  * @property {ReturnType<typeof attachTable>} table
  * @property {() => void} savePage
+ * @property {() => void} showEmbed
+ * @property {() => void} onChange called when what is on screen has changed
  */
 
 /**
@@ -62,7 +64,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, showEmbed, onChange }) {
     const [box] = boxes, [tokens] = all;
     /**
      * With a second box below it, each has a name. A box whose text a model continues is called “written”.
@@ -100,6 +102,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         setUrl(fragment, push) {
             address.set(fragment, push);
             notices.over();
+            onChange();
         },
         setSentence(text, enabled, tokenized, placeholder) {
             box.set(text, enabled, placeholder);
@@ -134,8 +137,17 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         copyLink(fragment) {
             clipboard.write(`${location.href.split('#')[0]}#${fragment}`, 'The link is copied.');
         },
+        showEmbed: () => soon(showEmbed),
+        openWhole() {
+            const whole = new URL(address.link);
+            whole.search = '';
+            window.open(whole, '_blank', 'noopener');
+        },
         savePage: () => soon(savePage),
-        semanticsChanged: () => semantics.changed(),
+        semanticsChanged() {
+            semantics.changed();
+            onChange();
+        },
         remember: (...what) => remember(...what),
         setTextSize: (percent) => textSize.choose(percent),
         download(name, at, size, mime) {

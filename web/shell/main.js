@@ -8,12 +8,15 @@ import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
 import { Fields, touch } from './field.js';
+import { attachEmbed } from './embed.js';
+import { alone, framed, only } from './framed.js';
 import { createHost } from './host.js';
 import { HubDialog } from './hub_dialog.js';
 import { attachKeys } from './keys.js';
 import { Lessons, isLesson } from './lessons.js';
 import { LoadError, fetchBytes, instantiate } from './loading.js';
 import { remembered } from './memory.js';
+import { Messages } from './messages.js';
 import { Models } from './models.js';
 import { notices } from './notices.js';
 import { keepOffline } from './offline.js';
@@ -22,6 +25,7 @@ import { reasonOf } from './reason.js';
 import { PageSaver } from './save_page.js';
 import { Semantics } from './semantics.js';
 import { SentenceBox } from './sentence.js';
+import { Sleeper, firstSeen } from './sleep.js';
 import { attachTable } from './table.js';
 import { Tensors, areTensors } from './tensors.js';
 import { TextSize } from './text_size.js';
@@ -62,6 +66,12 @@ let archives;
 let saver;
 /** @type {Lessons | undefined} */
 let lessons;
+/** @type {Messages | undefined} */
+let messages;
+/** @type {Sleeper | undefined} */
+let sleeper;
+/** @type {(() => void) | undefined} */
+let showEmbed;
 
 const theme = new Theme((look) => program?.theme(look));
 const textSize = new TextSize((scale) => program?.scale(scale));
@@ -81,6 +91,7 @@ const bar = new Bar({
     onRedo: () => program?.redo(),
     onHub: () => hub?.show(),
     onSave: () => savePage(),
+    onEmbed: () => showEmbed?.(),
     onLink() {
         const { link } = address;
         const long = link.length > 2000 ? ` It has ${link.length.toLocaleString('en')} characters; some programs cut long links.` : '';
@@ -135,11 +146,10 @@ const savePage = () => saver?.save(address.link.split('#')[1] ?? '');
  * @param {Entry[]} entries
  */
 function open(entries, opener = isLesson(entries) ? lessons : isArchive(entries) ? archives : areTensors(entries) ? tensors : models) {
-    if (opener) {
-        opener.open(entries);
-    } else {
+    if (!opener) {
         notices.info('The program is still loading: open the files again in a moment.');
     }
+    return opener?.open(entries);
 }
 
 element('bar').addEventListener('pointerdown', () => program?.pressedElsewhere());
@@ -210,6 +220,9 @@ async function start() {
             + 'Safari 16.4, or newer.', { reload: false });
         return;
     }
+    if (framed) {
+        await firstSeen(stage);
+    }
     const { bundled, fallback, ...coming } = await files;
     const [home, fonts, compiled] = await Promise.all([openingOf(coming.opening), coming.fonts, coming.program]);
     const module = await instantiate(compiled, {
@@ -226,24 +239,29 @@ async function start() {
     const dialog = hub = new HubDialog({ program, models, notices });
     saver = new PageSaver({ models: opener, tensors: own, notices });
     const table = attachTable({ program, clipboard, notices });
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage });
+    showEmbed = attachEmbed({ address, clipboard, models: opener, tensors: own, bundled });
+    const onChange = () => messages?.changed();
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, showEmbed, onChange });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
     if (home) {
         program.home(home);
     }
+    if (alone) {
+        program.embed(only);
+    }
     program.keptLessons(remembered('lessons') ?? '', remembered('lesson-draft') ?? '');
     program.fold(remembered('lenses') === 'folded', remembered('explanations') === 'folded', Number(remembered('groups') ?? -1));
     program.scale(textSize.scale);
-    watchContext({ program, canvas, notices });
+    watchContext({ program, canvas, notices, given: () => sleeper?.asleep ?? false });
     const device = { ...theme.look, reducedMotion: matchMedia('(prefers-reduced-motion: reduce)').matches, touch };
     if (!program.started(address.fragment, device)) {
         curtain.fail('This browser does not draw WebGL2', 'The page draws with WebGL2, which is absent or switched off here. '
             + 'Switch hardware acceleration on, or use another browser.', { reload: false });
         return;
     }
-    if (!remembered('start')) {
+    if (!remembered('start') && !framed) {
         program.greet();
     }
     const { awaited } = host;
@@ -262,9 +280,16 @@ async function start() {
     addFallbackFont(program, fallback);
     teaching.list();
     keepOffline();
+    const view = address.fragment;
     if (bundled.tensors.length) {
         await own.open(bundled.tensors);
-        running.fragment(address.fragment);  // what was set belongs to them
+        if (view) {
+            running.fragment(view);  // what was set belongs to them
+        }
+    }
+    if (framed) {
+        const light = sleeper = new Sleeper({ program, stage, canvas });
+        messages = new Messages({ program, address, notices, open: async (entries) => open(entries), wake: () => light.wake() });
     }
 }
 

@@ -66,15 +66,28 @@ function says(kind, text) {
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let passing;
 
+/** @type {(kind: 'info' | 'error', text: string) => void} */
+let told = () => {};
+
 /** @typedef {typeof notices} Notices */
 
 export const notices = {
+    /**
+     * Passes what is said on, too.
+     *
+     * @param {typeof told} listener
+     */
+    tell(listener) {
+        told = listener;
+    },
+
     /** @param {string} text */
     info(text) {
         if (!says('info', text)) {
             only('info');
             place('info', text, dismiss());
         }
+        told('info', text);
         clearTimeout(passing);
         passing = setTimeout(() => only('info'), shortly(text));
     },
@@ -89,6 +102,7 @@ export const notices = {
         const others = standing.filter((notice) => notice.querySelector('p')?.textContent !== text).slice(-1);
         standing.filter((notice) => !others.includes(notice)).forEach((notice) => notice.remove());
         place('error', text, dismiss());
+        told('error', text);
     },
 
     /**

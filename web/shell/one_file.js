@@ -9,7 +9,7 @@
  * @typedef {{path: string, bytes: Blob}} Part
  */
 
-const policy = "default-src 'none'; script-src 'unsafe-inline' blob: 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
+const policy = "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'unsafe-inline'; "
     + "img-src blob: data:; connect-src 'none'; object-src 'none'; base-uri 'none'; form-action 'none'";
 const start = 'one_file_start.js';
 

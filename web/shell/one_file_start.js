@@ -11,7 +11,9 @@ async function fill(style) {
 }
 
 const view = await text('view');
-if (view && !location.hash) {
+if (location.protocol === 'about:') {
+    document.documentElement.dataset.view = view;  // a page that is another page's text has no address
+} else if (view && !location.hash) {
     history.replaceState(null, '', `#${view}`);
 }
 await Promise.all([...document.querySelectorAll('style')].filter(({ dataset }) => dataset.from).map(fill));

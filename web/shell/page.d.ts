@@ -9,6 +9,18 @@ interface PageElements {
     curtain: HTMLElement;
     dark: HTMLLinkElement;
     drop: HTMLParagraphElement;
+    embed: HTMLButtonElement;
+    'embed-close': HTMLButtonElement;
+    'embed-code': HTMLTextAreaElement;
+    'embed-copy': HTMLButtonElement;
+    'embed-dialog': HTMLDialogElement;
+    'embed-fault': HTMLParagraphElement;
+    'embed-form': HTMLFormElement;
+    'embed-height': HTMLInputElement;
+    'embed-names': HTMLInputElement;
+    'embed-only': HTMLSelectElement;
+    'embed-origin': HTMLInputElement;
+    'embed-says': HTMLParagraphElement;
     failure: HTMLDivElement;
     'failure-reason': HTMLParagraphElement;
     'failure-reload': HTMLButtonElement;

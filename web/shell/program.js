@@ -3,7 +3,7 @@
 
 /** @import { Look } from './theme.js' */
 /** @import { Arguments, EncodedText, Exports, FileTokenizer } from './contract.d.ts' */
-/** @import { Module, Semantics, Table, Text } from './contract.d.ts' */
+/** @import { Chosen, Module, Semantics, Table, Text } from './contract.d.ts' */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -101,6 +101,16 @@ export class Program {
 
     /** @param {{model: string, layer: number, head: number}} opening */
     home({ model, layer, head }) { this.#call('_explorer_home', model, layer, head); }
+
+    /**
+     * @param {string[] | null} only what can be changed; null: everything
+     */
+    embed(only) { this.#call('_explorer_embed', only?.join(',') ?? '', only !== null); }
+
+    /** @returns {Chosen} */
+    chosen() { return JSON.parse(this.#string(this.#call('_explorer_chosen'))); }
+
+    picture() { this.#call('_explorer_picture'); }
 
     meanwhile() { this.#call('_explorer_meanwhile'); }
 

@@ -1,5 +1,6 @@
 // Saves what is on screen, with its model or its tensors, as one file that opens without a server.
 
+import { placeOfLink } from './hub.js';
 import { fetchManifest, get } from './loading.js';
 import { bytes } from './model_files.js';
 import { isNeeded, mostOwn, oneFile } from './one_file.js';
@@ -7,6 +8,7 @@ import { reasonOf } from './reason.js';
 import { save } from './save.js';
 
 /**
+ * @import { Bundled } from './bundled.js'
  * @import { Models } from './models.js'
  * @import { Notices } from './notices.js'
  * @import { Tensors } from './tensors.js'
@@ -16,6 +18,18 @@ import { save } from './save.js';
 function subjectOf(fragment) {
     const given = new URLSearchParams(fragment);
     return fragment === '' ? 'sentence' : given.get('subject') ?? 'worked';
+}
+
+/**
+ * What the user looks at, if they have opened it themselves: models of the site and of the hub have links.
+ *
+ * @param {{models: Models, tensors: Tensors, bundled: Bundled}} opened
+ * @param {string} fragment
+ */
+export function ownFiles({ models, tensors, bundled }, fragment) {
+    const subject = subjectOf(fragment), model = new URLSearchParams(fragment).get('model');
+    const linked = fragment === '' || (model !== null && (bundled.names.includes(model) || placeOfLink(model) !== null));
+    return [linked ? null : models.opened, tensors.opened].find((each) => each?.subject === subject);
 }
 
 export class PageSaver {

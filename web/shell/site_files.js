@@ -46,10 +46,28 @@ export async function importFile(path) {
     if (!isOneFile()) {
         return import(new URL(path, document.baseURI).href);
     }
-    const url = URL.createObjectURL(new Blob([await (await request(path)).text()], { type: 'text/javascript' }));
-    try {
-        return await import(url);
-    } finally {
-        URL.revokeObjectURL(url);
-    }
+    return run(await (await request(path)).text());
+}
+
+let runs = 0;
+
+/**
+ * Runs a module in a script of its own, and resolves to what it exports. A page around this one may forbid to import what has no
+ * address, but not that.
+ *
+ * @param {string} module whose exports stand at its end
+ */
+function run(module) {
+    const name = `module-${++runs}`;
+    return new Promise((resolve) => {
+        window.addEventListener(name, (event) => resolve(/** @type {CustomEvent} */ (event).detail), { once: true });
+        const script = document.createElement('script');
+        script.type = 'module';
+        const list = /export\s*\{([^{}]*)\};?\s*$/.exec(module), [whole = ''] = list ?? /export default \w+;?\s*$/.exec(module) ?? [];
+        const exported = list ? list[1].split(',').map((each) => each.trim().split(/\s+as\s+/)) : whole ? [[whole.split(/[\s;]+/)[2], 'default']] : [];
+        const members = exported.map(([from, as = from]) => `${as}: ${from}`).join(', ');
+        script.textContent = `${module.slice(0, module.length - whole.length)}\ndispatchEvent(new CustomEvent('${name}', { detail: { ${members} } }));\n`;
+        document.head.append(script);
+        script.remove();
+    });
 }

@@ -1,5 +1,7 @@
 // Informs the program about more than its own input: size, pixels, visibility and the drawing context.
 
+import { framed, inNotebook } from './framed.js';
+
 /**
  * @import { Notices } from './notices.js'
  * @import { Program } from './program.js'
@@ -8,12 +10,16 @@
 /**
  * The drawing context may be lost as soon as there is one.
  *
- * @param {{program: Program, canvas: HTMLCanvasElement, notices: Notices}} parts
+ * @param {{program: Program, canvas: HTMLCanvasElement, notices: Notices, given: () => boolean}} parts `given`: the page itself has
+ *     given it back
  */
-export function watchContext({ program, canvas, notices }) {
+export function watchContext({ program, canvas, notices, given }) {
     canvas.addEventListener('webglcontextlost', (event) => {
         event.preventDefault();
         program.contextLost();
+        if (given()) {
+            return;
+        }
         notices.pending('context', 'The browser has taken the drawing context away; the picture returns when it gives it back.');
     });
     canvas.addEventListener('webglcontextrestored', () => {
@@ -42,6 +48,14 @@ export function attachWakers({ program, stage, canvas }) {
             event.preventDefault();
         }
     }, { passive: false });
+    if (framed) {
+        // The wheel belongs to the page around this one: in a notebook until the frame has the focus.
+        window.addEventListener('wheel', (event) => {
+            if (!event.ctrlKey && !(inNotebook && document.hasFocus())) {
+                event.stopImmediatePropagation();
+            }
+        }, { capture: true, passive: true });
+    }
     // A touch on the canvas closes the phone's keyboard; a mouse moves the focus by itself.
     canvas.addEventListener('touchstart', () => {
         if (document.activeElement instanceof HTMLElement) {

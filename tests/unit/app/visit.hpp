@@ -82,8 +82,10 @@ struct FakePage : app::Page {
         downloaded_bytes.assign(bytes.begin(), bytes.end());
     }
     std::string copied_link;
-    int saved_pages = 0;
+    int saved_pages = 0, embeds = 0, wholes = 0;
     std::vector<std::string> lessons_wanted;
+    void show_embed() override { ++embeds; }
+    void open_whole() override { ++wholes; }
     void save_page() override { ++saved_pages; }
     void copy_link(const std::string& fragment) override { copied_link = fragment; }
     void fetch_lesson(const std::string& name) override { lessons_wanted.push_back(name); }
