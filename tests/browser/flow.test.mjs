@@ -186,6 +186,7 @@ test('finished weights have a flow of arcs, of several heads, and the link keeps
     const download = explorer.page.waitForEvent('download');
     const { x, y } = await explorer.rect('flow/save/SVG');
     await explorer.page.mouse.click(x, y);
+    await explorer.page.click('#figure-save');
     assert.equal((await download).suggestedFilename(), 'flow.svg');
 });
 

@@ -16,7 +16,13 @@ async function save(explorer, menu, item) {
     await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
     await explorer.settled();  // a list finds its place in its first frames
     const { x, y } = await explorer.rect(`${menu}/${item}`);  // a list lies above scrolling content
-    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.mouse.click(x, y)]);
+    const chosen = async () => {
+        await explorer.page.mouse.click(x, y);
+        if (item === 'SVG') {  // a figure, of which the page asks more
+            await explorer.page.click('#figure-save');
+        }
+    };
+    const [download] = await Promise.all([explorer.page.waitForEvent('download'), chosen()]);
     return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
@@ -225,6 +231,41 @@ test('on a phone a map of one\'s own is saved by finger', { ...own, context: pho
     const { x, y } = await explorer.rect('map/save/All heads, .npz');
     const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.touchscreen.tap(x, y)]);
     assert.deepEqual(npy(unzip(readFileSync(await download.path()))['attention.npy']), { shape: [1, 2, 3, 5], values: heads.flat(2) });
+});
+
+test('a figure has its width on paper, light colours, and a caption with a link', { context: { colorScheme: 'dark' } }, async (explorer) => {
+    await explorer.openModel(tiny.folder, tiny.text);
+    await explorer.click('head/1/0');
+    await explorer.untilState('the head', ({ layer }) => layer === 1);
+    await explorer.click('map/save');
+    await explorer.until('the list', () => explorer.rect('map/save/SVG'));
+    await explorer.settled();
+    const { x, y } = await explorer.rect('map/save/SVG');
+    await explorer.page.mouse.click(x, y);
+    await explorer.page.locator('#figure-dialog').waitFor();
+    const caption = await explorer.page.inputValue('#figure-caption');
+    assert.match(caption, /^Layer 1 · head 0: weight\. .+, layer 1 · head 0, “/);
+    await explorer.page.fill('#figure-width', '120');
+    await explorer.page.fill('#figure-caption', `${caption} Seen & saved.`);
+    const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.press('#figure-width', 'Enter')]);
+    const figure = await explorer.page.evaluate((text) => {
+        const { documentElement: svg } = new DOMParser().parseFromString(text, 'image/svg+xml');
+        const [, , width, height] = svg.getAttribute('viewBox')?.split(' ').map(Number) ?? [];
+        const [outer, inner] = svg.querySelectorAll('rect');
+        return {
+            width: svg.getAttribute('width'), height: svg.getAttribute('height'), ratio: height / width,
+            paper: [outer, inner].map((each) => each.getAttribute('fill')), link: svg.querySelector('a')?.getAttribute('href'),
+            words: [...svg.children].filter(({ localName }) => localName === 'text').map(({ textContent }) => textContent).join(' '),
+        };
+    }, readFileSync(await download.path(), 'utf8'));
+    assert.equal(figure.width, '120mm');
+    near([parseFloat(figure.height ?? '')], [120 * figure.ratio], 0.05, 'the height');
+    assert.deepEqual(figure.paper[0], '#ffffff');
+    assert.ok(parseInt(figure.paper[1]?.slice(1) ?? '', 16) > 0xf00000, `${figure.paper}`);
+    assert.equal(figure.words, `${caption} Seen & saved.`);
+    assert.equal(figure.link, explorer.page.url());
+    // The page itself stays dark.
+    assert.ok((await explorer.page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)));
 });
 
 test('SVG holds the numbers and the edges as text and paths', async (explorer) => {

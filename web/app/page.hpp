@@ -49,6 +49,8 @@ class Page {
     // Requests a lesson of the site, which arrives after this call, or the site's answer that it has none.
     virtual void fetch_lesson(const std::string& name) = 0;
     virtual void copy_link(const std::string& fragment) = 0;  // the page's address with this fragment
+    // Opens the dialog that asks for the width and the caption of a figure with this title, after this call.
+    virtual void ask_figure(const std::string& title) = 0;
     virtual void show_embed() = 0;  // opens the dialog that writes a frame for another page
     virtual void open_whole() = 0;  // a frame in another page opens what it shows as a page of its own
     virtual void save_page() = 0;  // downloads the page with what is on screen as one file

@@ -319,6 +319,23 @@ void Visit::save(Result<std::unique_ptr<Download>> file) {
     download_ = *std::move(file);
 }
 
+void Visit::choose_figure(double width_mm, std::string caption, std::string link) {
+    if (!figure_) return;
+    figure_->width_mm = std::clamp(width_mm, least_figure_mm, most_figure_mm);
+    figure_->caption = std::move(caption);
+    figure_->link = std::move(link);
+}
+
+void Visit::save_figure(std::string_view svg) {
+    save(figure_->file + ".svg", svg);
+    figure_.reset();
+}
+
+void Visit::end_figure() {
+    if (figure_) report_error({"The figure was not saved: what it shows is no longer on the page."});
+    figure_.reset();
+}
+
 void Visit::save(const std::string& name, std::string_view text) {
     page_.download(name, std::as_bytes(std::span(text)));
 }

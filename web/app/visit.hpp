@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/download.hpp"
+#include "app/figure.hpp"
 #include "app/history.hpp"
 #include "app/page.hpp"
 #include "app/resident.hpp"
@@ -113,6 +114,25 @@ class Visit {
     bool saves_picture_of(std::string_view landmark) const { return picture_saved_ == landmark; }
     void picture_taken() { picture_saved_.clear(); }
 
+    // Asks how wide the figure of a part is to be and what it says. Then the part is drawn once more, light and
+    // off screen, and whoever draws it saves it.
+    void ask_figure(std::string landmark, std::string file, const std::string& title) {
+        figure_ = Figure{.landmark = std::move(landmark), .file = std::move(file)};
+        page_.ask_figure(title);
+    }
+    void choose_figure(double width_mm, std::string caption, std::string link);
+    // Returns the figure if the part with this landmark is drawn for it, otherwise null.
+    const Figure* figure_of(std::string_view landmark) const {
+        return figure_ && figure_->width_mm > 0 && figure_->landmark == landmark ? &*figure_ : nullptr;
+    }
+    void save_figure(std::string_view svg);
+    void refuse_figure(const Error& why) {
+        figure_.reset();
+        report_error(why);
+    }
+    // Call when the part has been drawn: it may be gone by now.
+    void end_figure();
+
     // ---- Work ---------------------------------------------------------------------------------------------
     // Works for about `budget_ms`; true while there is more to do.
     bool work(double budget_ms);
@@ -192,6 +212,7 @@ class Visit {
     std::unique_ptr<Download> download_;
     std::vector<std::function<bool()>> frame_steps_;
     std::vector<std::function<Table()>> tables_;
+    std::optional<Figure> figure_;
     std::string picture_saved_;  // the landmark of the part that is about to be saved
     std::uint64_t frame_steps_done_ = 0, frames_ = 0, changes_ = 0, slices_ = 0;
     std::optional<double> frame_due_ms_;

@@ -8,10 +8,12 @@
 
 #include "app/copied.hpp"
 #include "app/format.hpp"
+#include "app/link.hpp"
 #include "app/stage_words.hpp"
 #include "frame/frame.hpp"
 #include "lenses/lens.hpp"
 #include "subjects/subject.hpp"
+#include "text/utf8.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/inspector.hpp"
 #include "widgets/landmarks.hpp"
@@ -87,6 +89,28 @@ std::optional<Frame::PinnedInput> Frame::pinned_input() const {
     const LadderEdits& edits = *ladder->edits();
     if (!edits.may_edit(visit_.state(), cell->stage)) return std::nullopt;
     return PinnedInput{*ladder, edits, *cell, edits.value(visit_.state(), *cell)};
+}
+
+std::string Frame::caption(const std::string& title) const {
+    const auto begin_of = [](std::string text) {
+        constexpr std::size_t most = 300;
+        if (text.size() <= most) return text;
+        text.resize(most);
+        while (!is_utf8(text)) text.pop_back();
+        return text + " …";
+    };
+    const auto values = link_values(visit_.state());
+    const auto value = [&](const char* key) {
+        const auto found = values.find(key);
+        return found == values.end() ? std::string() : found->second;
+    };
+    std::vector<std::string> parts;
+    if (const std::string model = value("model"); !model.empty()) parts.push_back(model);
+    if (const auto names = head_names(); !names.empty()) parts.push_back(names.back());
+    if (const std::string text = value("text"); !text.empty()) parts.push_back(curly_quoted(begin_of(text)));
+    std::string told = title;
+    for (const std::string& part : parts) told += (&part == &parts.front() ? ". " : ", ") + part;
+    return told + ".";
 }
 
 Frame::Chosen Frame::chosen() const {

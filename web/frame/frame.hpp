@@ -69,6 +69,8 @@ class Frame {
         std::optional<double> value;
     };
     Chosen chosen() const;
+    // Says of what a figure with this title is: its model, layer, head and text.
+    std::string caption(const std::string& title) const;
     learn::LessonPanel& lessons() { return lessons_; }
     // Welcomes a newcomer: most groups of lenses are folded away.
     void greet() {

@@ -54,6 +54,7 @@ class HeadlessPage final : public app::Page, public app::learn::Surroundings {
     bool open_named(const std::string& name) override;
     void fetch_lesson(const std::string&) override {}
     void copy_link(const std::string&) override {}
+    void ask_figure(const std::string&) override {}
     void show_embed() override {}
     void open_whole() override {}
     void save_page() override {}

@@ -142,6 +142,11 @@ void FlowPart::draw_heads(const Frame& frame) {
                      : "Keeps this head in the picture when you choose another");
 }
 
+std::string FlowPart::title(const Frame& frame) {
+    const std::string title = "Flow, " + app::fixed(static_cast<double>(frame.choice.mass) * 100, 0) + " %";
+    return frame.heads.size() == 1 ? title + ", " + frame.name_of(frame.heads[0]) : title;
+}
+
 // Draws the visible edges of the words in view: only the chosen word's, if one is chosen.
 Result<std::string> FlowPart::svg(const Frame& frame) {
     const app::FlowChoice& choice = frame.choice;
@@ -169,15 +174,13 @@ Result<std::string> FlowPart::svg(const Frame& frame) {
         each.most = query ? most : 1;
         each.opacity = query ? 1 : 0.75f;
     }
-    std::string title = "Flow, " + app::fixed(static_cast<double>(choice.mass) * 100, 0) + " %";
-    if (frame.heads.size() == 1) title += ", " + frame.name_of(frame.heads[0]);
     return svg_of(SvgFlow{.form = frame.form(),
                           .queries = frame.queries.names,
                           .keys = frame.keys.names,
                           .shown_queries = view_.queries_in_view(),
                           .shown_keys = view_.keys_in_view(),
                           .series = series,
-                          .title = title,
+                          .title = title(frame),
                           .ink = svg_ink()});
 }
 
@@ -233,8 +236,8 @@ void FlowPart::draw_controls(const Frame& frame, float width) {
     const bool settings = ui::settings();
     if (settings) {
         ui::next_control(ui::need::icon);
-        picture_wanted_ |=
-            save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow"}, [&] { return svg(frame); });
+        picture_wanted_ |= save_menu(frame.drawing.visit, {"flow/save", "flow/picture", "flow", title(frame)},
+                                     [&] { return svg(frame); });
     }
     if (settings && view_.zooms()) draw_zoom(right);
     ImGui::PopStyleVar();

@@ -24,6 +24,7 @@ class FlowPart {
     void draw_controls(const Frame& frame, float width);
     void draw_zoom(float right);
     void draw_heads(const Frame& frame);
+    static std::string title(const Frame& frame);
     Result<std::string> svg(const Frame& frame);
     void act(const Frame& frame, const ui::FlowTouch& touch, std::span<const HeadIndex> heads);
     // Returns what the sentence above the picture says that the chosen query looks at.

@@ -6,6 +6,7 @@
 #include "subjects/subject.hpp"
 #include "widgets/controls.hpp"
 #include "widgets/layout.hpp"
+#include "widgets/svg_writer.hpp"
 
 namespace attn::parts {
 
@@ -15,6 +16,7 @@ constexpr std::array<int, 3> picture_scales{1, 2, 4};
 constexpr std::array<const char*, 4> flow_items{"PNG 1×", "PNG 2×", "PNG 4×", "SVG"};
 constexpr std::array<const char*, 7> map_items{"PNG 1×", "PNG 2×", "PNG 4×",         "SVG",
                                                "CSV",    ".npy",   "All heads, .npz"};
+constexpr const char* map_landmark = "map/picture";
 constexpr int svg_item = 3, csv_item = 4, npy_item = 5;
 
 bool save_picture(app::Visit& visit, const SavedPicture& picture, int item) {
@@ -24,9 +26,14 @@ bool save_picture(app::Visit& visit, const SavedPicture& picture, int item) {
     return true;
 }
 
-void save_svg(app::Visit& visit, const std::string& file, const Result<std::string>& svg) {
-    if (!svg) return visit.report_error(svg.error());
-    visit.save(file + ".svg", *svg);
+// Saves the part's figure, if it is drawn for that.
+void save_figure(app::Visit& visit, const char* landmark, const std::function<Result<std::string>()>& make) {
+    const app::Figure* figure = visit.figure_of(landmark);
+    if (!figure) return;
+    if (const auto svg = make())
+        visit.save_figure(ui::as_figure(*svg, *figure));
+    else
+        visit.refuse_figure(svg.error());
 }
 
 Result<std::string> svg_of_window(const SavedMap& map, const std::string& title) {
@@ -54,6 +61,12 @@ SvgInk svg_ink() {
 }
 
 bool save_menu(app::Visit& visit, const SavedMap& map) {
+    const auto title = [&] {
+        const app::Selection s = app::subject_in(visit).chosen();
+        return app::capitalised(map.attention.numbering().name(s.layer)) + " · head " +
+               std::to_string(s.head) + ": " + map.picture.title;
+    };
+    save_figure(visit, map_landmark, [&] { return svg_of_window(map, title()); });
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ui::compact({8, 4}));  // matches the controls next to it
     const auto item = ui::menu("map/save", "Save", map_items);
     ImGui::PopStyleVar();
@@ -66,16 +79,14 @@ bool save_menu(app::Visit& visit, const SavedMap& map) {
                              std::string(info(map.choice.stage).key) +
                              (unit == Unit::tokens ? "" : "-" + std::string(app::unit_key(unit)));
     const ui::MapPicture& picture = map.picture;
-    if (save_picture(visit, {"map/save", "map/picture", file}, *item)) return true;
+    if (save_picture(visit, {"map/save", map_landmark, file}, *item)) return true;
     if (picture.being_measured) {
         visit.report_error(Error{"The map is still being computed; save it when it is complete."});
         return false;
     }
     const Saving::Window window{picture.map, map.view.in_view().queries, map.view.in_view().keys};
     if (*item == svg_item)
-        save_svg(visit, file,
-                 svg_of_window(map, app::capitalised(map.attention.numbering().name(s.layer)) + " · head " +
-                                        head + ": " + picture.title));
+        visit.ask_figure(map_landmark, file, title());
     else if (*item == csv_item)
         visit.save(Saving::csv(window, picture.query_names, picture.key_names, file));
     else if (*item == npy_item)
@@ -87,11 +98,12 @@ bool save_menu(app::Visit& visit, const SavedMap& map) {
 
 bool save_menu(app::Visit& visit, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg) {
+    save_figure(visit, picture.landmark, svg);
     const auto item = ui::menu(picture.menu, "Save", flow_items);
     ui::tooltip("What is in view, as a picture");
     if (!item) return false;
     if (save_picture(visit, picture, *item)) return true;
-    save_svg(visit, picture.file, svg());
+    visit.ask_figure(picture.landmark, picture.file, picture.title);
     return false;
 }
 

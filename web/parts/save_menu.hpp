@@ -15,6 +15,7 @@ struct SavedPicture {
     const char* menu;      // name of the menu
     const char* landmark;  // landmark of the saved part
     std::string file;      // without extension
+    std::string title = {};
 };
 
 // Offers the map just drawn and all heads at that stage. Returns true if a picture is requested, for which
@@ -27,7 +28,7 @@ struct SavedMap {
 };
 bool save_menu(app::Visit& visit, const SavedMap& map);
 
-// Offers a flow; `svg` is called only if the user asks for the SVG.
+// Offers a flow; `svg` is called only for its figure.
 bool save_menu(app::Visit& visit, const SavedPicture& picture,
                const std::function<Result<std::string>()>& svg);
 

@@ -372,6 +372,15 @@ void draw_again() {
     wake();
 }
 
+void draw_unseen() {
+    ImGui_ImplOpenGL3_NewFrame();
+    ImGui_ImplGlfw_NewFrame();
+    in_points();
+    ImGui::NewFrame();
+    window.frame.draw();
+    ImGui::Render();
+}
+
 void picture_now() {
     draw_again();
     draw_if_due();

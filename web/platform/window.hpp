@@ -22,6 +22,7 @@ void wake();          // after an event: draws for a short while
 void draw_now();      // draws one frame for news of a job; other news waits while pictures are slow
 void draw_again();    // draws the picture on screen once more
 void picture_now();   // the same, before it returns
+void draw_unseen();   // runs a frame that reaches no screen
 bool owes_frames();   // something that happened is not fully on the screen yet
 bool has_answered();  // everything is where the last event put it
 long frames_drawn();

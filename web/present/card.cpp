@@ -13,6 +13,7 @@
 #include "widgets/landmarks.hpp"
 #include "widgets/layout.hpp"
 #include "widgets/scroll.hpp"
+#include "widgets/svg_writer.hpp"
 #include "widgets/vector_picture.hpp"
 #include "widgets/wording.hpp"
 
@@ -106,7 +107,7 @@ void Card::draw_head() {
         ImGui::PopStyleColor(2);
         beside += notation_gap;
     }
-    if (svg_wanted_) svg_ = std::make_unique<ui::VectorPicture>(list);
+    if (drawing_.visit.figure_of("card/" + text_.key)) svg_ = std::make_unique<ui::VectorPicture>(list);
     float bottom = at.y + high;
     {
         const ui::Type semibold(ui::Face::semibold, ui::size_body);
@@ -159,7 +160,7 @@ void Card::act(int item) {
         case table: drawing_.visit.page().show_table(text_.table().title); return;
         case copy: ImGui::SetClipboardText(app::table_cells(text_.table()).c_str()); return;
         case csv: drawing_.visit.save(file() + ".csv", app::table_csv(text_.table())); return;
-        case svg: svg_wanted_ = true; return;
+        case svg: drawing_.visit.ask_figure("card/" + text_.key, file(), text_.title); return;
         default: break;
     }
     drawing_.visit.save_picture(file() + ".png", "card/" + text_.key,
@@ -171,7 +172,8 @@ Card::~Card() {
     ImGui::PopID();
     const ImVec2 end{at_.x + width_, ImGui::GetItemRectMax().y + padding_};
     if (svg_) {
-        drawing_.visit.save(file() + ".svg", svg_->finish(at_, end, text_.title));
+        const std::string svg = svg_->finish(at_, end, text_.title);
+        drawing_.visit.save_figure(ui::as_figure(svg, *drawing_.visit.figure_of("card/" + text_.key)));
         svg_.reset();
     }
     ImDrawList* list = ImGui::GetWindowDrawList();

@@ -68,7 +68,6 @@ class Card {
     Room room_;
     ImDrawListSplitter layers_;  // background, and picture
     std::unique_ptr<ui::VectorPicture> svg_;
-    bool svg_wanted_ = false;
 };
 
 inline constexpr float card_gap = 14;  // between cards

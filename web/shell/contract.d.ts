@@ -21,7 +21,7 @@ export type Flag = Kind<'flag'>;
 export interface Exports {
     /**
      * The program copies the bytes of a font. Kinds 0 regular, 1 semibold and 2 mono come before the start;
-     * kind 3, for characters that those lack, at any time.
+     * kind 3, for characters that those lack, at any time, if `canvasReads` denies that the browser can draw them.
      */
     _explorer_font(kind: number, bytes: Bytes, size: number): void;
 
@@ -45,6 +45,9 @@ export interface Exports {
 
     /** Returns a `Chosen` as JSON. */
     _explorer_chosen(): Text;
+
+    /** Saves the figure that `askFigure` asked about. */
+    _explorer_figure(width_mm: number, caption: Text, link: Text): void;
 
     /** Draws the picture on screen once more, before it returns. */
     _explorer_picture(): void;
@@ -388,6 +391,9 @@ export interface Shell {
 
     /** Copies the page's address with this fragment. */
     copyLink(fragment: string): void;
+
+    /** Asks how wide a figure is to be and what it says; `_explorer_figure` answers after the call, or nothing does. */
+    askFigure(caption: string): void;
 
     /** Opens the dialog that writes a frame with what is on screen, after the call. */
     showEmbed(): void;

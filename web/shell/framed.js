@@ -10,7 +10,7 @@ const { dataset } = document.documentElement;
  */
 function origins(origin) {
     try {
-        return [new URL(origin).origin].filter((each) => each !== 'null');
+        return [new URL(origin).origin];
     } catch {
         return [];
     }
@@ -26,7 +26,7 @@ export const framed = alone || inNotebook;
 export const only = alone ? given.get('only')?.split(',').filter(Boolean) ?? null : null;
 
 /** Pages of these origins may send messages. */
-export const granted = framed ? [self.origin, ...given.getAll('origin')].flatMap(origins) : [];
+export const granted = framed ? [self.origin, ...given.getAll('origin').flatMap(origins)].filter((origin) => origin !== 'null') : [];
 
 /**
  * The fragment that a page was written with that is another page's text (srcdoc): it has no address. Null: the page has an

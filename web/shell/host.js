@@ -50,6 +50,7 @@ import { areTensors } from './tensors.js';
  * @property {TextSize} textSize
  * @property {ReturnType<typeof attachTable>} table
  * @property {() => void} savePage
+ * @property {(caption: string) => void} askFigure
  * @property {() => void} showEmbed
  * @property {() => void} onChange called when what is on screen has changed
  */
@@ -64,7 +65,7 @@ import { areTensors } from './tensors.js';
 const soon = queueMicrotask;
 
 /** @param {Parts} parts */
-export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, showEmbed, onChange }) {
+export function createHost({ program, tokens: all, models, tensors, bundled, hub, lessons, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, askFigure, showEmbed, onChange }) {
     const [box] = boxes, [tokens] = all;
     /**
      * With a second box below it, each has a name. A box whose text a model continues is called “written”.
@@ -137,6 +138,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         copyLink(fragment) {
             clipboard.write(`${location.href.split('#')[0]}#${fragment}`, 'The link is copied.');
         },
+        askFigure: (caption) => soon(() => askFigure(caption)),
         showEmbed: () => soon(showEmbed),
         openWhole() {
             const whole = new URL(address.link);

@@ -27,6 +27,12 @@ interface PageElements {
     'failure-title': HTMLHeadingElement;
     'files-input': HTMLInputElement;
     field: HTMLInputElement;
+    'figure-caption': HTMLTextAreaElement;
+    'figure-close': HTMLButtonElement;
+    'figure-dialog': HTMLDialogElement;
+    'figure-form': HTMLFormElement;
+    'figure-link': HTMLInputElement;
+    'figure-width': HTMLInputElement;
     find: HTMLButtonElement;
     first: HTMLDivElement;
     'folder-input': HTMLInputElement;

@@ -110,6 +110,13 @@ export class Program {
     /** @returns {Chosen} */
     chosen() { return JSON.parse(this.#string(this.#call('_explorer_chosen'))); }
 
+    /**
+     * @param {number} width in millimetres
+     * @param {string} caption
+     * @param {string} link
+     */
+    figure(width, caption, link) { this.#call('_explorer_figure', width, caption, link); }
+
     picture() { this.#call('_explorer_picture'); }
 
     meanwhile() { this.#call('_explorer_meanwhile'); }

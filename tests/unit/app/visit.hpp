@@ -84,6 +84,8 @@ struct FakePage : app::Page {
     std::string copied_link;
     int saved_pages = 0, embeds = 0, wholes = 0;
     std::vector<std::string> lessons_wanted;
+    std::string figure_asked;
+    void ask_figure(const std::string& title) override { figure_asked = title; }
     void show_embed() override { ++embeds; }
     void open_whole() override { ++wholes; }
     void save_page() override { ++saved_pages; }

@@ -24,6 +24,7 @@ void open_softmax(Screen& screen, Index tokens) {
 std::string saved(Screen& screen, const std::string& key, const std::string& item) {
     screen.click(key + "/save");
     screen.click(key + "/save/" + item);
+    if (item == "SVG") screen.visit.choose_figure(85, "What it is.", "https://example.org/#v=1&lens=softmax");
     screen.draw(3);
     const auto& bytes = screen.page.downloaded_bytes;
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -44,6 +45,11 @@ TEST_CASE("a sheet is copied and saved with the numbers that it shows") {
     CHECK(screen.page.downloaded == "softmax-weight.svg");
     CHECK_THAT(svg, ContainsSubstring("<svg") && ContainsSubstring(">sparsemax</text>") &&
                         ContainsSubstring(">Weights</text>") && !ContainsSubstring(">Save</text>"));
+    // It is a figure: 85 mm wide, with the caption and the link as text.
+    CHECK_THAT(svg, StartsWith("<svg") && ContainsSubstring(" width=\"85mm\"") &&
+                        ContainsSubstring(">What it is.</text>") &&
+                        ContainsSubstring("<a href=\"https://example.org/#v=1&amp;lens=softmax\">"));
+    CHECK(screen.page.figure_asked == "Weights");
     screen.click("softmax/weight/copy");
     CHECK(std::string(ImGui::GetClipboardText()) == table_cells(table));
 }
