@@ -74,6 +74,7 @@ EM_JS(void, js_semantics_changed, (), { Module.shell.semanticsChanged(); });
 EM_JS(int, js_canvas_reads, (), { return Module.shell.canvasReads() ? 1 : 0; });
 EM_JS(void, js_fetch_lesson, (const char* name), { Module.shell.fetchLesson(UTF8ToString(name)); });
 EM_JS(void, js_copy_link, (const char* fragment), { Module.shell.copyLink(UTF8ToString(fragment)); });
+EM_JS(void, js_ask_figure, (const char* caption), { Module.shell.askFigure(UTF8ToString(caption)); });
 EM_JS(void, js_show_embed, (), { Module.shell.showEmbed(); });
 EM_JS(void, js_open_whole, (), { Module.shell.openWhole(); });
 EM_JS(void, js_save_page, (), { Module.shell.savePage(); });
@@ -120,6 +121,7 @@ class ShellPage : public app::Page {
             js_give_file((folder + "/" + name).c_str(), bytes.data(), static_cast<int>(bytes.size()));
         js_open_given(awaited);
     }
+    void ask_figure(const std::string& title) override { js_ask_figure(frame().caption(title).c_str()); }
     void show_embed() override { js_show_embed(); }
     void open_whole() override { js_open_whole(); }
     void save_page() override { js_save_page(); }
@@ -212,6 +214,18 @@ Program& running() {
     return it;
 }
 
+struct Look {
+    bool dark = false, contrast = false;
+};
+Look& look() {
+    static Look now;
+    return now;
+}
+void use_look(Look next) {
+    look() = next;
+    ui::use_theme(next.dark, next.contrast);
+}
+
 void ensure_imgui() {
     if (ImGui::GetCurrentContext()) return;
     ImGui::CreateContext();
@@ -277,7 +291,8 @@ using namespace attn::platform;
 
 extern "C" {
 
-// `kind` is 0 for regular, 1 for semibold, 2 for mono, and 3 for a fallback with glyphs that the others lack.
+// `kind` is 0 for regular, 1 for semibold, 2 for mono, and 3 for a fallback with glyphs that the others lack,
+// where the browser's own cannot be read.
 EMSCRIPTEN_KEEPALIVE void explorer_font(int kind, const std::byte* bytes, int size) {
     ensure_imgui();
     const auto& kept = fonts().emplace_back(bytes, bytes + size);
@@ -375,14 +390,26 @@ EMSCRIPTEN_KEEPALIVE const char* explorer_chosen() {
 // Draws the picture on screen once more, at once.
 EMSCRIPTEN_KEEPALIVE void explorer_picture() { picture_now(); }
 
+// Draws what the user wants as a figure, in light colours, and saves it.
+EMSCRIPTEN_KEEPALIVE void explorer_figure(double width_mm, const char* caption, const char* link) {
+    visit().choose_figure(width_mm, caption, link);
+    const Look before = look();
+    use_look({});
+    draw_unseen();
+    use_look(before);
+    visit().end_figure();
+    wake();
+}
+
 // Returns 0 if there is no WebGL2 context.
 EMSCRIPTEN_KEEPALIVE int explorer_start(const char* fragment, int dark, int contrast, int reduced_motion,
                                         int touch) {
     ensure_imgui();
     ui::join_letters(js_canvas_reads() != 0);
+    if (js_canvas_reads() != 0) ui::add_fallback_glyphs(browser_glyphs());
     if (touch) ui::use_touch();
     visit().keep_still(reduced_motion != 0);
-    ui::use_theme(dark != 0, contrast != 0);
+    use_look({dark != 0, contrast != 0});
     // Before the first picture, there is no need to keep the page responsive.
     const bool open = open_window({.draw = draw_page,
                                    .work = [] { return visit().work(frames_drawn() == 0 ? 100 : 4); },
@@ -400,7 +427,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_fragment(const char* fragment) {
 }
 
 EMSCRIPTEN_KEEPALIVE void explorer_theme(int dark, int contrast) {
-    ui::use_theme(dark != 0, contrast != 0);
+    use_look({dark != 0, contrast != 0});
     theme_changed();
     wake();
 }

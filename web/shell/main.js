@@ -3,12 +3,14 @@
 import { Address } from './address.js';
 import { Archives, isArchive } from './archives.js';
 import { Bar } from './bar.js';
+import { canvasReads } from './canvas_reads.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
 import { files } from './early.js';
 import { Fields, touch } from './field.js';
 import { attachEmbed } from './embed.js';
+import { attachFigure } from './figure.js';
 import { alone, framed, only } from './framed.js';
 import { createHost } from './host.js';
 import { HubDialog } from './hub_dialog.js';
@@ -241,7 +243,7 @@ async function start() {
     const table = attachTable({ program, clipboard, notices });
     showEmbed = attachEmbed({ address, clipboard, models: opener, tensors: own, bundled });
     const onChange = () => messages?.changed();
-    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, showEmbed, onChange });
+    host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, askFigure: attachFigure({ program, address }), showEmbed, onChange });
     module.shell = host;
     useFonts(fonts);
     fonts.forEach((bytes, kind) => running.font(kind, bytes));
@@ -277,7 +279,9 @@ async function start() {
     bar.offer(bundled.names, (name) => opener.openBundled(name));
     clipboard.attach(program);
     attachWakers({ program, stage, canvas });
-    addFallbackFont(program, fallback);
+    if (!canvasReads()) {
+        addFallbackFont(program, fallback);
+    }
     teaching.list();
     keepOffline();
     const view = address.fragment;

@@ -17,11 +17,12 @@ const start = 'one_file_start.js';
 export const variant = 'simd';
 
 /**
- * Says whether a file of the site belongs into the page, whatever is on screen.
+ * Says whether a file of the site belongs into the page, whatever is on screen. The font for characters that
+ * the others lack is for browsers that do not let letters be read; here these are written as numbers.
  *
  * @param {string} path
  */
-export const isNeeded = (path) => !path.startsWith('models/') && !/_worker\.js$|^icons\/|\.webmanifest$/.test(path)
+export const isNeeded = (path) => !path.startsWith('models/') && !/_worker\.js$|^icons\/|^fonts\/DejaVu|\.webmanifest$/.test(path)
     && (!path.startsWith('explorer-') || path.startsWith(`explorer-${variant}.`));
 
 export const mostOwn = 16e6;  // bytes of a model or of tensors

@@ -1,6 +1,6 @@
-// Handles scripts whose letters join or run from right to left, such as Arabic and Devanagari. Dear ImGui
-// draws one character after the other, so each run of such letters is replaced by one private-use character,
-// which the browser draws.
+// Handles what several characters draw together: letters that join or run from right to left, such as Arabic
+// and Devanagari, letters with marks, and emoji with modifiers. Dear ImGui draws one character after the
+// other, so each such run is replaced by one private-use character, which the browser draws.
 #pragma once
 
 #include <imgui.h>
@@ -12,7 +12,7 @@ namespace attn::ui {
 
 // If the browser cannot draw them, such letters stay separate, in the page's own fonts.
 void join_letters(bool browser_draws);
-// Says whether a text has letters that should be joined.
+// Says whether a text may have such runs.
 bool has_joined_runs(std::string_view text);
 // Returns the text with each run replaced by one character, and with the words of a right-to-left phrase in
 // visual order.

@@ -34,6 +34,26 @@ TEST_CASE("a run of letters that join is drawn as one character") {
     ui::join_letters(true);
 }
 
+TEST_CASE("a character and what belongs to it are drawn as one") {
+    const auto drawn = [](const char* text) {
+        CHECK(ui::has_joined_runs(text));
+        return count_code_points(ui::with_joined_runs(text));
+    };
+    CHECK(drawn("👍🏽") == 1);                                      // a skin tone
+    CHECK(drawn("👩🏽‍🚀👩‍👩‍👧‍👦") == 2);  // parts joined without width
+    CHECK(drawn("❤️ ☎︎") == 3);                                       // variation selectors
+    CHECK(drawn("1️⃣2") == 2);                                        // a keycap
+    CHECK(drawn("🇫🇷🇩🇪🇪") == 3);                                     // flags, and half of one
+    CHECK(drawn("🏴󠁧󠁢󠁳󠁣󠁴󠁿!") == 2);             // a flag of tags
+    CHECK(drawn("e\u0301te\u0301") == 3);                           // marks
+    CHECK(drawn("\u1112\u1161\u11ab\u1100\u1173\u11af") == 1);      // jamo of one run
+    CHECK(drawn("ꦲꦏ꧀ꦱꦫ") == 1);
+    for (const char* plain : {"猫が座った", "고양이", "👍👍", "1 × 2", "naïve"})
+        CHECK(ui::with_joined_runs(plain) == plain);
+    const std::string astronaut = ui::with_joined_runs("👩🏽‍🚀");
+    CHECK(ui::text_of(first_code_point(astronaut).value) == "👩🏽‍🚀");
+}
+
 TEST_CASE("words of the headline, of buttons, tooltips and the inspector are joined, too") {
     Screen screen;
     screen.draw();
