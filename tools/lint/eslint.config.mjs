@@ -28,7 +28,8 @@ export default [
     },
     { files: ['web/shell/*.js'], languageOptions: { globals: globals.browser } },
     { files: ['web/shell/*_worker.js'], languageOptions: { globals: globals.worker } },
-    { files: ['tools/**/*.mjs', 'tests/{unit,support,docs}/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
+    { files: ['tools/**/*.mjs', 'tests/{unit,support,docs,packages}/**/*.mjs', 'bench/**/*.mjs'], languageOptions: { globals: globals.node } },
+    { files: ['python/**/*.js', 'tests/notebook/lib/*.js'], languageOptions: { globals: globals.browser } },
     // What a browser test evaluates runs in the page.
-    { files: ['tests/{browser,engines}/**/*.mjs', 'bench/web/*.mjs', 'bench/{maps,start}_page.mjs', 'bench/programs.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
+    { files: ['tests/{browser,engines,notebook}/**/*.mjs', 'bench/web/*.mjs', 'bench/{maps,start}_page.mjs', 'bench/programs.mjs'], languageOptions: { globals: { ...globals.node, ...globals.browser, explorer: 'readonly' } } },
 ];
