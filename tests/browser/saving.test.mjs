@@ -244,7 +244,7 @@ test('a figure has its width on paper, light colours, and a caption with a link'
     await explorer.page.mouse.click(x, y);
     await explorer.page.locator('#figure-dialog').waitFor();
     const caption = await explorer.page.inputValue('#figure-caption');
-    assert.match(caption, /^Layer 1 · head 0: weight\. .+, layer 1 · head 0, “/);
+    assert.match(caption, /^Layer 1 · head 0: weight\. .+, “.+”\.?$/);
     await explorer.page.fill('#figure-width', '120');
     await explorer.page.fill('#figure-caption', `${caption} Seen & saved.`);
     const [download] = await Promise.all([explorer.page.waitForEvent('download'), explorer.page.press('#figure-width', 'Enter')]);

@@ -106,11 +106,13 @@ std::string Frame::caption(const std::string& title) const {
     };
     std::vector<std::string> parts;
     if (const std::string model = value("model"); !model.empty()) parts.push_back(model);
-    if (const auto names = head_names(); !names.empty()) parts.push_back(names.back());
+    // A title may name another head than the chosen one.
+    if (const auto names = head_names(); !names.empty() && title.find("head ") == std::string::npos)
+        parts.push_back(names.back());
     if (const std::string text = value("text"); !text.empty()) parts.push_back(curly_quoted(begin_of(text)));
     std::string told = title;
     for (const std::string& part : parts) told += (&part == &parts.front() ? ". " : ", ") + part;
-    return told + ".";
+    return told.ends_with(".”") ? told : told + ".";
 }
 
 Frame::Chosen Frame::chosen() const {

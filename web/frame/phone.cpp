@@ -14,7 +14,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr float row_height = 46, lens_row_height = 40, sheet_share = 0.42f, most_sheet_width = 340,
+constexpr float row_height = 46, row_inset = 3, sheet_share = 0.42f, most_sheet_width = 340,
                 low_sheet_share = 0.45f, close_size = 40, most_menu_width = 362, low_tabs_share = 0.56f,
                 above_sheet = 56;
 
@@ -38,8 +38,7 @@ void Frame::draw_narrow(const Rect& window) {
     const float tabs = alone_ ? 0
                        : low  ? std::floor(size.x * low_tabs_share)
                               : size.x,
-                row = alone_ && !ui::by_touch() ? lens_row_height : row_height,
-                top = low || alone_ ? row : 2 * row,
+                top = low || alone_ ? row_height : 2 * row_height,
                 bottom = at.y + size.y - (low || alone_ ? 0 : status_height);
     const float menu_left = low ? tabs : 0, menu_width = size.x - menu_left;
     const float sheet_width = std::min(most_sheet_width, std::floor(size.x * low_sheet_share));
@@ -58,8 +57,8 @@ void Frame::draw_narrow(const Rect& window) {
         ui::folded().subject = ui::folded().head = false;
     else
         panel("tabs", at, {tabs, row_height}, t.surface, {8, 3}, [&] { draw_tabs(tabs - 16); });
-    panel("lenses", {at.x + menu_left, at.y + top - row}, {menu_width, row}, t.surface,
-          {14, std::floor((row - ImGui::GetFrameHeight()) / 2)},
+    panel("lenses", {at.x + menu_left, at.y + top - row_height}, {menu_width, row_height}, t.surface,
+          {14, row_inset},
           [&] { alone_ ? draw_lens_row(menu_width - 28) : draw_lens_menu(menu_width - 28); });
     scrolling_panel(
         "lens", {at.x, at.y + top},
@@ -144,8 +143,10 @@ void Frame::draw_lens_menu(float width) {
 
 // Draws the row above a lens that is alone: its name, the head, and the way to the whole page.
 void Frame::draw_lens_row(float width) {
+    const float height = ImGui::GetFrameHeight();
+    ImGui::SetCursorPosY(std::floor((row_height - height) / 2));
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float height = ImGui::GetFrameHeight(), middle = at.y + height / 2;
+    const float middle = at.y + height / 2;
     {
         const ui::Type semibold(ui::Face::semibold, ui::size_body);
         ImGui::AlignTextToFramePadding();

@@ -246,10 +246,10 @@ void draw_heads(const app::Drawing& drawing, app::Attention& attention, float wi
         map,
         unit};
     measure(drawing.visit, by_unit);
-    present::Card::Text text{.key = "heads", .title = "Heads", .is_vector = false, .is_listed = false};
+    present::Card::Text text{.key = "heads", .title = "Heads", .is_listed = false};
     if (heads->done()) text.table = [&] { return app::scores_table(attention, map); };
     const present::Card card(drawing, std::move(text), width);
-    survey_controls(view);
+    if (!drawing.visit.figure_of("card/heads")) survey_controls(view);
     const auto [by, against] = view.choice;
     by&& against ? head_scatter(view, *by, *against, card.width(), most_height)
                  : head_grid(view, by, card.width(), most_height);

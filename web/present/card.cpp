@@ -146,7 +146,6 @@ void Card::draw_actions(ImVec2 at, bool in_one_menu) {
     std::vector<const char*> items;
     std::vector<int> acts;
     for (int item = in_one_menu ? table : first_saving; item < static_cast<int>(all_items.size()); ++item) {
-        if (item == svg && !text_.is_vector) continue;
         items.push_back(all_items[static_cast<std::size_t>(item)]);
         acts.push_back(item);
     }

@@ -41,7 +41,6 @@ class Card {
         // Makes the picture's table. It owns copies of the numbers, because it is called after this frame,
         // too.
         std::function<app::Table()> table = {};
-        bool is_vector = true;  // an SVG can hold it; false: the GPU draws it
         bool is_listed = true;  // lists its table on the page; otherwise the lens lists it
     };
     Card(const app::Drawing& drawing, Text text, float width);

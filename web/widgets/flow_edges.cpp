@@ -1,5 +1,6 @@
 // Draws the edges of a flow, finds the one under the mouse, and tells the strongest to screen readers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "render/flow.hpp"
@@ -7,6 +8,7 @@
 #include "widgets/flow_told.hpp"
 #include "widgets/landmarks.hpp"
 #include "widgets/semantics.hpp"
+#include "widgets/vector_picture.hpp"
 
 namespace attn::ui {
 
@@ -83,7 +85,27 @@ void FlowView::draw_edges(const FlowPicture& picture, const Frame& frame, std::s
     for (std::size_t i = picture.series.size(); i-- > 0;)
         if (const EdgeList* own = own_edges(picture, picture.series[i]))
             add(own->serial, own->edges, own->edges, most, 1, 1, picture.series[i].colour);
-    render::draw(ImGui::GetWindowDrawList(), curves);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (!VectorPicture::of(list)) return render::draw(list, curves);
+    for (const render::FlowCurves& each : curves) draw_lines(list, frame, each);
+}
+
+// Draws the edges as the render pass does: shaders/flow.vert.
+void FlowView::draw_lines(ImDrawList* list, const Frame& frame, const render::FlowCurves& curves) const {
+    const std::span edges(reinterpret_cast<const FlowEdge*>(curves.edges),
+                          static_cast<std::size_t>(curves.known));
+    for (const FlowEdge& edge :
+         edges.subspan(static_cast<std::size_t>(curves.first), static_cast<std::size_t>(curves.count))) {
+        if (edge.before >= curves.limit) continue;
+        const float query = queries_.places[edge.query], key = keys_.places[edge.key];
+        std::array<ImVec2, edge_segments + 1> line;
+        for (std::size_t i = 0; i < line.size(); ++i)
+            line[i] = frame.point(query, key, static_cast<float>(i) / edge_segments);
+        const float strength = curves.faintest + (1 - curves.faintest) * edge.weight / curves.most;
+        list->AddPolyline(line.data(), static_cast<int>(line.size()),
+                          with_alpha(curves.colour, std::min(curves.opacity * strength, 1.0f)), 0,
+                          edge_width(edge.weight, frame.shape.is_loop(query, key)));
+    }
 }
 
 // Finds the edge under the mouse and emphasises it.

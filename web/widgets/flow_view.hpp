@@ -13,6 +13,10 @@
 #include "widgets/scroll.hpp"
 #include "widgets/token_line.hpp"
 
+namespace attn::render {
+struct FlowCurves;
+}
+
 namespace attn::ui {
 
 struct FlowSeries {
@@ -98,6 +102,7 @@ class FlowView {
     static void hear_edges(std::span<const FlowTouch::Edge> told, FlowTouch& touch);
     static std::size_t count_edges(const FlowPicture& picture, const Frame& frame, FlowTouch& touch);
     void draw_edges(const FlowPicture& picture, const Frame& frame, std::size_t crowd) const;
+    void draw_lines(ImDrawList* list, const Frame& frame, const render::FlowCurves& curves) const;
     void find_edge(const FlowPicture& picture, const Frame& frame, std::size_t crowd, FlowTouch& touch) const;
     void tell_edges(const FlowPicture& picture, const Frame& frame,
                     std::span<const FlowTouch::Edge> told) const;

@@ -43,7 +43,11 @@ void draw_rectangles(ImDrawList* list, const render::Heatmap& map) {
     const Index together = map.tile_columns > 0 ? map.tile_columns : map.cols;
     const float gap = map.gaps ? 1.0f : 0.0f;
     list->PushClipRect(map.min, map.max, true);
-    for (Index row = 0; row < map.rows; ++row)
+    const auto cell_at = [](float from, float origin, float side, Index count) {
+        return std::clamp(static_cast<Index>(std::floor((from - origin) / side)), Index{0}, count);
+    };
+    const Index rows = cell_at(map.max.y, map.origin.y, map.cell.y, map.rows - 1) + 1;
+    for (Index row = cell_at(map.min.y, map.origin.y, map.cell.y, map.rows - 1); row < rows; ++row)
         for (Index col = 0; col < map.cols;) {
             const Index first = col++, tile = first / together;
             const ImU32 fill = colour(row, first);

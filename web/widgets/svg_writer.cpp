@@ -108,10 +108,11 @@ std::size_t bytes_of(std::string_view text, std::ptrdiff_t count) {
     return at;
 }
 
+constexpr float mean_letter = 0.52f, mean_in_link = 0.62f;  // ems
+
 // Breaks a text into lines of about this width; the reader's program chooses the font.
-std::vector<std::string> lines_of(const std::string& text, float width, float size) {
-    constexpr float mean_letter = 0.52f;
-    const auto most = static_cast<std::ptrdiff_t>(std::max(width / (mean_letter * size), 8.0f));
+std::vector<std::string> lines_of(const std::string& text, float width, float size, float mean) {
+    const auto most = static_cast<std::ptrdiff_t>(std::max(width / (mean * size), 8.0f));
     std::vector<std::string> lines;
     std::string line;
     const auto end = [&] {
@@ -141,8 +142,8 @@ std::string as_figure(const std::string& svg, const app::Figure& figure) {
     const float width = size_in(svg, "width"), height = size_in(svg, "height"), margin = SvgWriter::font;
     const auto width_mm = static_cast<float>(figure.width_mm);
     const float size = caption_mm * width / width_mm;
-    const auto caption = lines_of(figure.caption, width - 2 * margin, size),
-               link = lines_of(figure.link, width - 2 * margin, size);
+    const auto caption = lines_of(figure.caption, width - 2 * margin, size, mean_letter),
+               link = lines_of(figure.link, width - 2 * margin, size, mean_in_link);
     const auto count = static_cast<float>(caption.size() + link.size());
     const float whole = height + (count > 0 ? margin + count * caption_line * size + margin : 0);
     std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + svg_number(width_mm) +

@@ -264,7 +264,8 @@ std::string as_drawn(std::string_view text) {
 
 void text_item(std::string_view text) {
     if (VectorPicture* picture = VectorPicture::of(ImGui::GetWindowDrawList()))
-        picture->text(ImGui::GetCursorScreenPos(), ImGui::GetColorU32(ImGuiCol_Text), text);
+        picture->text(ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(),
+                      ImGui::GetColorU32(ImGuiCol_Text), text);
     std::string room;
     text = drawn_in(text, room);
     ImGui::TextUnformatted(text.data(), text.data() + text.size());
@@ -303,7 +304,7 @@ std::string wrapped(std::string_view text, float width) {
 }
 
 void draw_text(ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
-    if (VectorPicture* picture = VectorPicture::of(list)) picture->text(at, colour, text);
+    if (VectorPicture* picture = VectorPicture::of(list)) picture->text(list, at, colour, text);
     std::string room;
     text = drawn_in(text, room);
     list->AddText({std::floor(at.x), std::floor(at.y)}, colour, text.data(), text.data() + text.size());

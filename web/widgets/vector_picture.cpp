@@ -1,5 +1,7 @@
 #include "widgets/vector_picture.hpp"
 
+#include <imgui_internal.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -100,13 +102,26 @@ class Shapes {
 }  // namespace
 
 VectorPicture* VectorPicture::of(const ImDrawList* list) {
-    return under_way && under_way->list_ == list ? under_way : nullptr;
+    return under_way && under_way->follows(list) ? under_way : nullptr;
+}
+
+bool VectorPicture::follows(const ImDrawList* list) {
+    if (std::ranges::find(lists_, list, &Followed::list) != lists_.end()) return true;
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    if (window->DrawList != list) return false;
+    for (const ImGuiWindow* outer = window->ParentWindow; outer; outer = outer->ParentWindow)
+        if (outer->DrawList == list_) {
+            window->DrawList->Flags &= ~smoothing;
+            lists_.push_back({window->DrawList, 0});
+            return true;
+        }
+    return false;
 }
 
 VectorPicture::VectorPicture(ImDrawList* list) : list_(list), flags_(list->Flags) {
     list_->Flags &= ~smoothing;
     list_->PushClipRect({-everywhere, -everywhere}, {everywhere, everywhere});
-    first_index_ = list_->IdxBuffer.Size;
+    lists_.push_back({list_, list_->IdxBuffer.Size});
     under_way = this;
 }
 
@@ -116,7 +131,7 @@ VectorPicture::~VectorPicture() {
     under_way = nullptr;
 }
 
-void VectorPicture::text(ImVec2 at, ImU32 colour, std::string_view text) {
+void VectorPicture::text(const ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text) {
     const float size = ImGui::GetFontSize();
     const Face face = face_now();
     float y = std::floor(at.y) + shapes[static_cast<std::size_t>(face)].ascent * size;
@@ -124,7 +139,8 @@ void VectorPicture::text(ImVec2 at, ImU32 colour, std::string_view text) {
         const std::size_t end = std::min(text.find('\n', begin), text.size());
         const std::string_view line = text.substr(begin, end - begin);
         if (!line.empty())
-            texts_.push_back({list_->IdxBuffer.Size,
+            texts_.push_back({list,
+                              list->IdxBuffer.Size,
                               {std::floor(at.x), y},
                               text_size(line).x,
                               size,
@@ -146,8 +162,9 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
     SvgWriter svg(max.x - min.x, max.y - min.y, rgb_of(theme().surface), title);
     Shapes shapes_drawn(svg, min);
     auto next = texts_.begin();
-    const auto write_texts = [&](int until) {
-        for (; next != texts_.end() && next->before <= until; ++next) {
+    const auto write_texts = [&](const ImDrawList* list, int until) {
+        for (; next != texts_.end() && (next->list != list || next->before <= until); ++next) {
+            if (next->list != list) continue;
             const FaceShape& face = shapes[static_cast<std::size_t>(next->face)];
             // Viewers that lack the font substitute another at the same width.
             std::string attributes =
@@ -163,10 +180,10 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
     };
     const ImVec2 plain = ImGui::GetFontTexUvWhitePixel();
     std::map<std::tuple<float, float, float, float>, std::string> clips;
-    for (const ImDrawCmd& command : list_->CmdBuffer) {
+    const auto write = [&](const ImDrawList* list, const ImDrawCmd& command, int first_index) {
         const auto from = static_cast<int>(command.IdxOffset),
                    to = from + static_cast<int>(command.ElemCount);
-        if (to <= first_index_ || command.UserCallback) continue;
+        if (to <= first_index || command.UserCallback) return;
         const ImVec4& clip = command.ClipRect;
         const bool clipped = clip.x > min.x || clip.y > min.y || clip.z < max.x || clip.w < max.y;
         if (clipped) {
@@ -177,12 +194,12 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
                 svg.clip(known->second, clip.x - min.x, clip.y - min.y, clip.z - clip.x, clip.w - clip.y);
             svg.open_group("clip-path=\"url(#" + known->second + ")\"");
         }
-        for (int i = std::max(from, first_index_); i + 2 < to; i += 3) {
-            write_texts(i);
+        for (int i = std::max(from, first_index); i + 2 < to; i += 3) {
+            write_texts(list, i);
             std::array<ImDrawVert, 3> corners;
             for (int k = 0; k < 3; ++k)
                 corners[static_cast<std::size_t>(k)] =
-                    list_->VtxBuffer[static_cast<int>(command.VtxOffset) + list_->IdxBuffer[i + k]];
+                    list->VtxBuffer[static_cast<int>(command.VtxOffset) + list->IdxBuffer[i + k]];
             // Only letters of texts have a texture.
             if (std::ranges::all_of(corners, [&](const ImDrawVert& corner) {
                     return corner.uv.x == plain.x && corner.uv.y == plain.y;
@@ -191,8 +208,12 @@ std::string VectorPicture::finish(ImVec2 min, ImVec2 max, const std::string& tit
         }
         shapes_drawn.flush();
         if (clipped) svg.close_group();
+    };
+    for (const Followed& each : lists_) {
+        next = texts_.begin();
+        for (const ImDrawCmd& command : each.list->CmdBuffer) write(each.list, command, each.first_index);
+        write_texts(each.list, each.list->IdxBuffer.Size);
     }
-    write_texts(list_->IdxBuffer.Size);
     return svg.finish();
 }
 

@@ -24,7 +24,7 @@ TEST_CASE("a lens alone has the whole window but its own row, at any size") {
              {"panel/rail", "panel/tabs", "panel/status", "lens-menu", "panel/inspector"})
             CHECK_FALSE(screen.shows(absent));
         const auto lens = ui::landmarks().at("panel/lens");
-        CHECK(lens.min.y == 40);
+        CHECK(lens.min.y == 46);
         CHECK(lens.max.x == size.x);
         CHECK(lens.max.y == size.y);
         screen.visit.perform(Pin{RunCell{Stage::x, 0, 1}});

@@ -194,7 +194,6 @@ void draw_map(Model& model, const Drawing& drawing, Subject& subject, float widt
                                  {.key = "circuits/map",
                                   .title = map_title(model.state.part),
                                   .table = [&] { return map_table(model, subject); },
-                                  .is_vector = false,
                                   .is_listed = false},
                                  width);
         const ui::MapTouch touch = view.draw(picture, card.width(), map_height, drawing.deadline);

@@ -120,7 +120,6 @@ void draw_map(const Frame& frame, Shown which, float width, float height) {
                              .notation = which == Shown::first    ? text_within(first, second, room)
                                          : which == Shown::second ? text_within(second, first, room)
                                                                   : "",
-                             .is_vector = false,
                              .is_listed = false};
     if (!is_empty)
         text.table = [lens = &frame.lens, subject = &frame.subject, at] {

@@ -248,8 +248,7 @@ void draw_words(const Frame& frame, float width) {
     const present::Card card(frame.drawing,
                              {.key = "compare/words",
                               .title = words_title(frame),
-                              .table = [table = words_table(frame)] { return table; },
-                              .is_vector = false},
+                              .table = [table = words_table(frame)] { return table; }},
                              width);
     for (const bool of_second : {false, true}) {
         draw_queries(frame, of_second, card.width());

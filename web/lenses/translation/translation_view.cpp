@@ -312,7 +312,6 @@ void draw_map(Model& model, const Drawing& drawing, std::size_t i, HeadIndex hea
                               .title = std::string(titles[i]) + ": " + head_text(head, run.numbering()),
                               .notation = meanings[i],
                               .table = [&] { return map_table(*model.run, head); },
-                              .is_vector = false,
                               .is_listed = false},
                              width);
     remembered(model.seen).maps[i].draw(drawing, run, head, names[i], card.width(), map_height);
