@@ -7,7 +7,7 @@
 namespace attn::app {
 
 struct Figure {
-    std::string landmark;  // of the part
+    std::string landmark;  // the part's
     std::string file;      // without extension
     double width_mm = 0;   // 0: the user is being asked
     std::string caption = {};

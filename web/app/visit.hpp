@@ -114,8 +114,8 @@ class Visit {
     bool saves_picture_of(std::string_view landmark) const { return picture_saved_ == landmark; }
     void picture_taken() { picture_saved_.clear(); }
 
-    // Asks how wide the figure of a part is to be and what it says. Then the part is drawn once more, light and
-    // off screen, and whoever draws it saves it.
+    // Asks how wide the figure of a part is to be and what it says. Then the part is drawn once more, light
+    // and off screen, and whoever draws it saves it.
     void ask_figure(std::string landmark, std::string file, const std::string& title) {
         figure_ = Figure{.landmark = std::move(landmark), .file = std::move(file)};
         page_.ask_figure(title);

@@ -90,7 +90,7 @@ void join_letters(bool browser_draws) { joins_letters = browser_draws; }
 
 bool has_joined_runs(std::string_view text) {
     if (!joins_letters) return false;
-    // Tests the first bytes of these characters in UTF-8. Those of the quotation marks and of Han occur often.
+    // Tests the first bytes of these characters in UTF-8, but not what quotation marks begin with.
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
         switch (byte(i)) {

@@ -14,8 +14,8 @@ std::string markup_escaped(std::string_view text);
 std::string svg_number(float value);
 std::string svg_colour(std::uint32_t rgb);  // takes 0xRRGGBB
 
-// Returns an SVG of this program as a figure: at its width on paper, with the caption and the link below it, in
-// letters of 8 typographic points.
+// Returns an SVG of this program as a figure: at its width on paper, with the caption and the link below it,
+// in letters of 8 typographic points.
 std::string as_figure(const std::string& svg, const app::Figure& figure);
 
 class SvgWriter {

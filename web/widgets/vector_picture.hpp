@@ -11,9 +11,9 @@
 
 namespace attn::ui {
 
-// Follows a window's draw list from its construction on, and those of windows within it. Meanwhile the window
-// clips nothing, so that parts out of view are in the picture, and edges are not anti-aliased, because viewers
-// of the file do that.
+// Follows a window's draw list from its construction on, and those of windows within it. Meanwhile the
+// window clips nothing, so that parts out of view are in the picture, and edges are not anti-aliased, because
+// viewers of the file do that.
 class VectorPicture {
   public:
     explicit VectorPicture(ImDrawList* list);
@@ -24,8 +24,8 @@ class VectorPicture {
     // Returns everything drawn within this rectangle of the screen.
     std::string finish(ImVec2 min, ImVec2 max, const std::string& title);
 
-    // Returns the picture that follows this list, the current window's, or null. Functions that draw text report
-    // it there.
+    // Returns the picture that follows this list, the current window's, or null. Functions that draw text
+    // report it there.
     static VectorPicture* of(const ImDrawList* list);
     void text(const ImDrawList* list, ImVec2 at, ImU32 colour, std::string_view text);
     void rotate_last_text(ImVec2 at, float radians);  // `at`: where its baseline begins

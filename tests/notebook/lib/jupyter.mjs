@@ -1,6 +1,7 @@
-// Runs Debian's notebook with a real kernel that has the package, and a proxy before it.
+// Runs Debian's notebook with a real kernel that has the package, and a proxy before it. TRIXIE: the folder with Debian 13 that
+// tests/notebook/trixie/make.sh makes.
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,11 +10,15 @@ import { fileURLToPath } from 'node:url';
 
 export const python = '/usr/bin/python3';
 const program = '/usr/bin/jupyter-notebook';
-const staged = fileURLToPath(new URL('../../python/staged.py', import.meta.url));
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const staged = here('../../python/staged.py');
 const token = 'secret-of-a-test';
 
 /** The reason why there is none here, or false. */
 export const absent = !existsSync(program) && 'Debian’s jupyter-notebook and python3-ipykernel are not installed';
+
+/** The reason why there is no Debian 13 here, or false. */
+export const absentTrixie = !existsSync(process.env.TRIXIE ?? '') && 'TRIXIE names no folder with Debian 13: tools/test trixie makes one';
 
 const cell = (source) => ({ cell_type: 'code', execution_count: null, metadata: {}, outputs: [], source });
 
@@ -29,7 +34,24 @@ export function workplace(/** @type {Record<string, string[]>} */ notebooks) {
         }));
     }
     const env = { ...process.env, PYTHONPATH: join(folder, 'python'), HOME: folder, JUPYTER_NO_CONFIG: '1' };
-    return { work: join(folder, 'work'), env, remove: () => rmSync(folder, { recursive: true, force: true }) };
+    return { folder, work: join(folder, 'work'), env, start: [python, program], remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The same for the notebook of Debian 13 in the folder, which has ipywidgets and anywidget's front end. */
+export function trixieWorkplace(/** @type {Record<string, string[]>} */ notebooks) {
+    const place = workplace(notebooks);
+    const extension = join(place.folder, '.local/share/jupyter/nbextensions/anywidget'), settings = join(place.folder, '.jupyter/nbconfig/notebook.d');
+    [extension, settings].forEach((each) => mkdirSync(each, { recursive: true }));
+    copyFileSync(here('../trixie/node_modules/anywidget/dist/index.js'), join(extension, 'index.js'));
+    copyFileSync(here('nbextension.js'), join(extension, 'extension.js'));
+    writeFileSync(join(settings, 'anywidget.json'), JSON.stringify({ load_extensions: { 'anywidget/extension': true } }));
+    copyFileSync(here('../trixie/anywidget.py'), join(place.env.PYTHONPATH, 'anywidget.py'));
+    return {
+        ...place,
+        env: { ...place.env, JUPYTER_NO_CONFIG: undefined },
+        // This notebook does not recognise the answer of a new kernel, and by default waits for one for a minute (jupyter_client#926).
+        start: [here('../trixie/enter.sh'), process.env.TRIXIE, place.folder, python, program, '--MappingKernelManager.kernel_info_timeout=10'],
+    };
 }
 
 async function freePort() {
@@ -46,9 +68,9 @@ async function freePort() {
  * @param {ReturnType<typeof workplace>} place
  * @param {string} path
  */
-export async function jupyter({ work, env }, path) {
+export async function jupyter({ work, env, start: [command, ...given] }, path) {
     const port = await freePort();
-    const server = spawn(python, [program, '--no-browser', '--allow-root', '--ip=127.0.0.1', `--port=${port}`, '--port-retries=0',
+    const server = spawn(command, [...given, '--no-browser', '--allow-root', '--ip=127.0.0.1', `--port=${port}`, '--port-retries=0',
         `--notebook-dir=${work}`, `--NotebookApp.base_url=${path}`, `--NotebookApp.token=${token}`], { env, stdio: ['ignore', 'ignore', 'pipe'] });
     let said = '';
     server.stderr.on('data', (text) => { said += text; });
