@@ -180,14 +180,7 @@ test('finished weights have a flow of arcs, of several heads, and the link keeps
     await explorer.hover(`flow/edge/${last}/${key}`);
     const { shown } = await explorer.untilState('its weight', ({ shown: at }) => at?.[1] === last);
     near([(await explorer.explained(...shown)).f32], [tiny.attention[1][2][last][shown[2]]], bound, 'the weight');
-    await explorer.click('flow/save');
-    await explorer.until('the formats', () => explorer.rect('flow/save/SVG'));
-    await explorer.settled();
-    const download = explorer.page.waitForEvent('download');
-    const { x, y } = await explorer.rect('flow/save/SVG');
-    await explorer.page.mouse.click(x, y);
-    await explorer.page.click('#figure-save');
-    assert.equal((await download).suggestedFilename(), 'flow.svg');
+    assert.equal((await explorer.saved('flow/save', 'SVG')).suggestedFilename(), 'flow.svg');
 });
 
 test('queries and keys of other numbers stand in two columns', own, async (explorer) => {

@@ -12,17 +12,7 @@ const words = tiny.text.split(' ');
 const n = words.length;
 
 async function save(explorer, menu, item) {
-    await explorer.click(menu);
-    await explorer.until('the list', () => explorer.rect(`${menu}/${item}`));
-    await explorer.settled();  // a list finds its place in its first frames
-    const { x, y } = await explorer.rect(`${menu}/${item}`);  // a list lies above scrolling content
-    const chosen = async () => {
-        await explorer.page.mouse.click(x, y);
-        if (item === 'SVG') {  // a figure, of which the page asks more
-            await explorer.page.click('#figure-save');
-        }
-    };
-    const [download] = await Promise.all([explorer.page.waitForEvent('download'), chosen()]);
+    const download = await explorer.saved(menu, item);
     return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 

@@ -25,15 +25,7 @@ const bare = (name, options, body) => test(name, { fragment: '', ...options }, a
 const merged = (rows, queries = tokens, keys = tokens) => queries.map(([from, to]) => keys.map(([first, last]) =>
     rows.slice(from, to).flatMap((row) => row.slice(first, last)).reduce((a, b) => a + b, 0) / (to - from)));
 
-async function saved(explorer, menu, item) {
-    await explorer.click(menu);
-    await explorer.until('what can be saved', () => explorer.rect(`${menu}/${item}`));
-    await explorer.settled();
-    const download = explorer.page.waitForEvent('download');
-    const { x, y } = await explorer.rect(`${menu}/${item}`);
-    await explorer.page.mouse.click(x, y);
-    return readFileSync(await (await download).path(), 'utf8');
-}
+const saved = async (explorer, menu, item) => readFileSync(await (await explorer.saved(menu, item)).path(), 'utf8');
 
 async function takeWords(explorer) {
     await explorer.click('map/unit/words');

@@ -53,7 +53,7 @@ class Page {
     virtual void ask_figure(const std::string& title) = 0;
     virtual void show_embed() = 0;  // opens the dialog that writes a frame for another page
     virtual void open_whole() = 0;  // a frame in another page opens what it shows as a page of its own
-    virtual void save_page() = 0;  // downloads the page with what is on screen as one file
+    virtual void save_page() = 0;   // downloads the page with what is on screen as one file
     virtual void download(const std::string& name, std::span<const std::byte> bytes) = 0;
     virtual void choose_tensors() = 0;  // opens the file dialog for tensors
     // Opens the dialog of tables at the table with this title, after this call.

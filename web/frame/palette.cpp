@@ -120,8 +120,8 @@ void add_lessons(std::vector<PaletteEntry>& to, Visit& visit) {
         {"Write a lesson   teach with this page", "command", [](Visit& v) { lessons_of(v).write(); }});
     to.push_back({"Save as one page   a file that opens without a server or a network", "command",
                   [](Visit& v) { v.page().save_page(); }});
-    to.push_back({"Embed   show this view in a page of yours", "command",
-                  [](Visit& v) { v.page().show_embed(); }});
+    to.push_back(
+        {"Embed   show this view in a page of yours", "command", [](Visit& v) { v.page().show_embed(); }});
     for (const learn::LessonEntry& each : lessons_of(visit).library().lessons())
         to.push_back({each.title + "   " + learn::needs_told(each.needs), "lesson",
                       [name = each.name](Visit& v) { lessons_of(v).open(name); }});

@@ -270,6 +270,20 @@ export class Explorer {
         await this.page.mouse.click(at.x, at.y, options);
     }
 
+    // Chooses an item of a menu called Save, and resolves to the download. The page asks more about a figure.
+    async saved(menu, item) {
+        await this.click(menu);
+        await this.until('what can be saved', () => this.rect(`${menu}/${item}`));
+        await this.settled();  // a list finds its place in its first frames
+        const { x, y } = await this.rect(`${menu}/${item}`);  // a list lies above scrolling content
+        const download = this.page.waitForEvent('download');
+        await this.page.mouse.click(x, y);
+        if (item === 'SVG') {
+            await this.page.click('#figure-save');
+        }
+        return download;
+    }
+
     async tap(name) {
         const { x, y } = await this.found(name);
         await this.page.touchscreen.tap(x, y);
