@@ -89,7 +89,7 @@ async function answer(folder, request, response) {
     }
     const { file, status, encoding } = await compressed(found, request);
     const etag = `"${status.size.toString(16)}-${Math.floor(status.mtimeMs).toString(16)}"`;
-    const described = { ...headers, ...policy, ETag: etag, Vary: 'Accept-Encoding' };
+    const described = { ...headers, ...policy, ETag: etag, Vary: 'Accept-Encoding, Sec-Fetch-Dest' };
     if (request.headers['if-none-match'] === etag) {
         response.writeHead(304, described).end();
         return;

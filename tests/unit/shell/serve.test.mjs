@@ -54,7 +54,7 @@ test('a request gets the best encoding that it accepts', async (t) => {
         const answer = await ask(`${server.url}main.js`, { 'Accept-Encoding': accept });
         assert.equal(answer['content-encoding'], encoding);
         assert.equal(answer['content-type'], 'text/javascript; charset=utf-8');
-        assert.equal(answer.vary, 'Accept-Encoding');
+        assert.equal(answer.vary, 'Accept-Encoding, Sec-Fetch-Dest');
         assert.notEqual(answer.etag, plain.etag);
         assert.equal(read(answer.body).toString(), wanted);
         assert.equal((await ask(`${server.url}main.js`, { 'Accept-Encoding': accept, 'If-None-Match': answer.etag })).status, 304);
@@ -73,4 +73,15 @@ test('what is compressed from an older file is not sent', async (t) => {
     const answer = await ask(`${server.url}main.js`, { 'Accept-Encoding': 'br, gzip' });
     assert.equal(answer['content-encoding'], undefined);
     assert.equal(answer.body.toString(), 'new');
+});
+
+test('a page is isolated by the headers of its window, and in a frame by its own', async (t) => {
+    const folder = site(t);
+    writeFileSync(join(folder, 'index.html'), '<!doctype html>');
+    const { url, close } = await serve({ folder });
+    t.after(close);
+    const page = await ask(url), frame = await ask(url, { 'sec-fetch-dest': 'iframe' });
+    const own = 'document-isolation-policy', window = 'cross-origin-embedder-policy';
+    assert.deepEqual([page[window], page[own]], ['require-corp', undefined]);
+    assert.deepEqual([frame[window], frame[own]], [undefined, 'isolate-and-require-corp']);
 });
