@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,9 @@ def show(
 
 def save(path: str | os.PathLike[str], *what: Any, **given: Any) -> None:
     """Writes a page that opens from a disk, without Python and without a network. It takes what show() takes."""
+    unknown = given.keys() - inspect.signature(_subject).parameters.keys()
+    if unknown:
+        raise TypeError(f"save() has no argument {min(unknown)}: it takes what show() takes, but height.")
     _view.save(_subject(what, **given), path)
 
 

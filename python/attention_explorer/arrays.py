@@ -58,5 +58,6 @@ def tensor_of(value: Any, name: str) -> Tensor:
     if kind in ("longdouble", "float128", "float96"):
         return Tensor(data.astype(np.float64), "F64")
     if kind not in _names:
-        raise TypeError(f"{name} holds {kind}: give an array of numbers.")
+        kinds = {"U": "text", "S": "text", "c": "complex numbers", "O": "objects", "M": "dates"}
+        raise TypeError(f"{name} holds {kinds.get(data.dtype.kind, kind)}: give an array of real numbers.")
     return Tensor(data, _names[kind])

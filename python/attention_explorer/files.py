@@ -23,7 +23,7 @@ def paths_of(given: Sequence[str | os.PathLike[str]]) -> tuple[dict[str, Path], 
     models = []
     for path in map(Path, given):
         if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist: check its name, and the folder {Path.cwd()}.")
+            raise FileNotFoundError(f"{path.absolute()} does not exist: check its name and its folder.")
         if path.is_dir() or path.suffix.lower() == ".gguf":
             models.append(path.resolve().stem if path.is_file() else path.resolve().name)
             for file in [path] if path.is_file() else _model_files(path):

@@ -35,7 +35,8 @@ class Picture:
 def softmax(scores: np.ndarray) -> np.ndarray:
     """Over the last axis. A query without a key has zeros."""
     top = scores.max(axis=-1, keepdims=True)
-    grown = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    with np.errstate(invalid="ignore"):  # a row with NaN or inf has none
+        grown = np.exp(scores - np.where(np.isneginf(top), 0, top))
     total = grown.sum(axis=-1, keepdims=True)
     return grown / np.where(total == 0, 1, total)
 

@@ -69,8 +69,10 @@ def _in_four(tensor: Tensor, name: str, expected: str) -> Tensor:
     shape = tensor.shape
     if len(shape) == 5 and shape[1] == 1:
         shape = (shape[0], *shape[2:])
-    if not 2 <= len(shape) <= 4 or 0 in shape:
-        raise ValueError(f"{name} is {list(tensor.shape)}: it needs to be {expected}, and a batch has one text.")
+    if 0 in shape:
+        raise ValueError(f"{name} is {list(tensor.shape)} and holds no number: give it at least one along each axis.")
+    if not 2 <= len(shape) <= 4:
+        raise ValueError(f"{name} is {list(tensor.shape)}: it needs to be {expected}. From a batch of several texts, pass one.")
     return tensor.reshaped(*(1,) * (4 - len(shape)), *shape)
 
 
@@ -86,7 +88,7 @@ def _floats(tensor: Tensor, name: str) -> Tensor:
 
 def _check_fit(given: dict[str, Tensor]) -> None:
     q, k = given["q"].shape, given["k"].shape
-    both = f"q is {list(q)} and k is {list(k)} in layers, heads, positions and components"
+    both = f"q has {_counts(q)}, and k has {_counts(k)}"
     if q[0] != k[0]:
         raise ValueError(f"{both}: they need as many layers.")
     if q[1] % k[1]:
@@ -94,8 +96,12 @@ def _check_fit(given: dict[str, Tensor]) -> None:
     if q[3] != k[3]:
         raise ValueError(f"{both}: a query and a key need as many components.")
     if "v" in given and given["v"].shape[:3] != k[:3]:
-        raise ValueError(f"v is {list(given['v'].shape)} and k is {list(k)} in layers, heads, positions and components: "
-                         "every key needs a value.")
+        raise ValueError(f"v has {_counts(given['v'].shape)}, and k has {_counts(k)}: every key needs a value.")
+
+
+def _counts(shape: tuple[int, ...]) -> str:
+    names = ("layers", "heads", "positions", "components")
+    return ", ".join(f"{count} {name}" for count, name in zip(shape, names) if name != "layers" or count > 1)
 
 
 def _mask(mask: Tensor, shape: tuple[int, int, int, int]) -> Tensor:

@@ -108,7 +108,11 @@ class Queries(unittest.TestCase):
                 (good, good, np.ones((2, 4, 8)), "every key needs a value"),
                 (np.ones(3), good, None, r"^q is \[3\]: it needs to be \[n, d\]"),
                 (np.ones((2, 0, 8)), good, None, r"^q is \[2, 0, 8\]"),
-                (np.ones((2, 3, 8), bool), good, None, "^q holds bool")):
+                (np.ones((2, 3, 8), bool), good, None, "^q holds bool"),
+                ([["a", "b"]], good, None, "^q holds text: give an array of real numbers.$"),
+                (good.astype(complex), good, None, "^q holds complex numbers: "),
+                (np.ones((2, 0, 8)), good, None, "^q is .2, 0, 8. and holds no number: "),
+                (np.ones((2, 3, 7)), good, None, "^q has 2 heads, 3 positions, 7 components, and k has ")):
             with self.subTest(sentence), self.assertRaisesRegex((TypeError, ValueError), sentence) as caught:
                 _subject(q, k, v)
             self.assertRegex(str(caught.exception), r"^[^\n]+\.$")

@@ -1,5 +1,5 @@
-// Runs Debian's notebook with a real kernel that has the package, and a proxy before it. TRIXIE: the folder with Debian 13 that
-// tests/notebook/trixie/make.sh makes.
+// Runs Debian's notebook with a real kernel that has the package, and a proxy before it.
+// TRIXIE: the folder with Debian 13 that tests/notebook/trixie/make.sh makes.
 import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -45,12 +45,12 @@ export function trixieWorkplace(/** @type {Record<string, string[]>} */ notebook
     copyFileSync(here('../trixie/node_modules/anywidget/dist/index.js'), join(extension, 'index.js'));
     copyFileSync(here('nbextension.js'), join(extension, 'extension.js'));
     writeFileSync(join(settings, 'anywidget.json'), JSON.stringify({ load_extensions: { 'anywidget/extension': true } }));
+    copyFileSync(here('../trixie/jupyter_notebook_config.py'), join(place.folder, '.jupyter/jupyter_notebook_config.py'));
     copyFileSync(here('../trixie/anywidget.py'), join(place.env.PYTHONPATH, 'anywidget.py'));
     return {
         ...place,
         env: { ...place.env, JUPYTER_NO_CONFIG: undefined },
-        // This notebook does not recognise the answer of a new kernel, and by default waits for one for a minute (jupyter_client#926).
-        start: [here('../trixie/enter.sh'), process.env.TRIXIE, place.folder, python, program, '--MappingKernelManager.kernel_info_timeout=10'],
+        start: [here('../trixie/enter.sh'), process.env.TRIXIE, place.folder, python, program],
     };
 }
 
