@@ -45,6 +45,39 @@ test('in a course page the wheel belongs to the course', { start: false, limit: 
         await explorer.page.mouse.move(300, 300);
         await page.mouse.wheel(0, 120);
         await explorer.until('the course to scroll', () => page.evaluate(() => scrollY), (y) => y === 120);
+        await page.evaluate(() => scrollTo(0, 0));
+        const { y } = await explorer.rect('w_q/0/0');
+        await explorer.page.mouse.move(100, 70);  // over the headline, which zooms nothing
+        await page.keyboard.down('Control');
+        await page.mouse.wheel(0, 60);
+        await page.keyboard.up('Control');
+        await explorer.until('the lens to scroll', () => explorer.rect('w_q/0/0'), (rect) => !rect || rect.y < y);
+        assert.equal(await page.evaluate(() => scrollY), 0);
+    });
+});
+
+test('a finger scrolls the lens, and at its end the course', { start: false, limit: 180_000 }, async (visit) => {
+    const context = { hasTouch: true, isMobile: true, viewport: { width: 1100, height: 900 } };
+    await inCourse({ ...parts(visit), frame: () => `?embed#${example}`, height: 400, context }, async ({ page, explorer }) => {
+        const devtools = await page.context().newCDPSession(page);
+        const touch = (/** @type {any} */ type, ...touchPoints) => devtools.send('Input.dispatchTouchEvent', { type, touchPoints });
+        const swipe = async () => {
+            await touch('touchStart', { x: 500, y: 300 });
+            for (let y = 290; y >= 100; y -= 10) {
+                await touch('touchMove', { x: 500, y });
+            }
+            await touch('touchEnd');
+            await explorer.settled();
+        };
+        const scrolled = () => page.evaluate(() => Math.round(scrollY));
+        const { y } = await explorer.rect('w_q/0/0');
+        await swipe();
+        assert.ok((await explorer.rect('w_q/0/0')).y < y);
+        assert.equal(await scrolled(), 0);
+        for (let swipes = 0; await scrolled() === 0 && swipes < 20; ++swipes) {
+            await swipe();
+        }
+        assert.ok(await scrolled() > 0);
     });
 });
 
@@ -55,7 +88,7 @@ test('a frame lets its readers change what the teacher names', { start: false, l
         await explorer.type('w_q/0/0', '5');
         await explorer.untilNotice(/^W_Q is locked: this view lets you change only W_K\.$/);
         assert.equal((await explorer.matrix('w_q'))[0][0], 1);
-        assert.ok((await messages('notice')).some(({ kind, text }) => kind === 'error' && /^W_Q is locked/.test(text)));
+        assert.ok((await messages('notice')).some(({ kind, text }) => kind === 'info' && /^W_Q is locked/.test(text)));
         await explorer.type('w_k/0/0', '5');
         await explorer.until('the edit', async () => (await explorer.matrix('w_k'))[0][0], (number) => number === 5);
         // The course itself may show anything.
@@ -81,6 +114,9 @@ test('a course page opens tensors and a model by messages, and hears why not', {
         const refused = await open([{ path: 'weights.xyz', bytes: [1, 2, 3] }]);
         assert.equal(refused.type, 'failed');
         assert.match(refused.text, /weights\.xyz/);
+        const broken = await open([{ path: 'broken.npy', bytes: [1, 2, 3] }]);
+        assert.equal(broken.type, 'failed');
+        assert.match(broken.text, /broken\.npy/);
         assert.match((await send({ type: 'open', files: [{ path: 'a' }] })).text, /^“open” takes files/);
         assert.match((await send({ type: 'state', link: 7 })).text, /^“state” takes a link/);
         assert.match((await send({ type: 'dance' })).text, /^“dance” is none of the messages/);
@@ -123,7 +159,8 @@ test('Embed writes a frame for what is on screen', { fragment: 'v=1&lens=softmax
     const { page } = explorer;
     await page.click('#embed');
     await page.selectOption('#embed-only', 'names');
-    await page.fill('#embed-names', 'T, W_K');
+    await page.check('#embed-names input[value="softmax.t"]');
+    await page.check('#embed-names input[value="W_K"]');
     await page.fill('#embed-height', '500');
     await page.fill('#embed-origin', 'nonsense://');
     assert.equal(await page.textContent('#embed-fault'), 'An address begins like https://course.example.');
@@ -131,7 +168,7 @@ test('Embed writes a frame for what is on screen', { fragment: 'v=1&lens=softmax
     assert.equal(await page.locator('#embed-fault').isVisible(), false);
     await page.click('#embed-copy');
     const code = await page.evaluate(() => navigator.clipboard.readText());
-    assert.match(code, /^<iframe src="http[^"]+\?embed&amp;only=T,W_K&amp;origin=https%3A%2F%2Fcourse\.example#v=1&amp;lens=softmax" title="Attention Explorer" width="100%" height="500"/);
+    assert.match(code, /^<iframe src="http[^"]+\?embed&amp;only=softmax\.t,W_K&amp;origin=https%3A%2F%2Fcourse\.example#v=1&amp;lens=softmax" title="Attention Explorer" width="100%" height="500"/);
     await inCourse({ ...parts(explorer), frame: () => code }, async ({ explorer: framed }) => {
         assert.equal((await framed.state()).lens, 'softmax');
         assert.equal(await framed.page.evaluate(() => innerHeight), 500);
@@ -139,5 +176,5 @@ test('Embed writes a frame for what is on screen', { fragment: 'v=1&lens=softmax
     // What is the user's own is not in it.
     await explorer.openModel(tiny.folder, tiny.text);
     await page.click('#embed');
-    assert.match(await page.textContent('#embed-says') ?? '', /is not in it: your page has to send it/);
+    assert.match(await page.textContent('#embed-says') ?? '', /^Not in it: .+\. Your page has to send that/);
 });

@@ -69,7 +69,7 @@ void Visit::perform(const Command& command, std::uint64_t gesture) {
     if (!locks_.names.empty() || changeable_)
         if (const auto next = apply(before, command))
             if (const Status allowed = may_change(command, *next); !allowed)
-                return report_error(allowed.error());
+                return notice(allowed.error().message);
     if (Status done = history_.perform(command, gesture); !done) return report_error(done.error());
     if (state() == before) return;
     // Within a gesture, this describes the change made by the gesture as a whole.

@@ -91,6 +91,21 @@ std::optional<Frame::PinnedInput> Frame::pinned_input() const {
     return PinnedInput{*ladder, edits, *cell, edits.value(visit_.state(), *cell)};
 }
 
+std::vector<std::pair<std::string_view, std::string_view>> Frame::changeable() const {
+    std::vector<std::pair<std::string_view, std::string_view>> names;
+    const auto add = [&](std::span<const LinkRow> rows) {
+        for (const LinkRow& row : rows) names.emplace_back(row.key, row.expected);
+    };
+    add(lens_of(visit_.state()).links.rows);
+    const Ladder* ladder = subject_in(visit_).ladder();
+    if (ladder && ladder->edits())
+        for (const StageInfo& stage : stage_table)
+            if (ladder->edits()->may_edit(visit_.state(), stage.stage))
+                names.emplace_back(stage.key, "a matrix");
+    add(subject_of(visit_.state()).links.rows);
+    return names;
+}
+
 std::string Frame::caption(const std::string& title) const {
     const auto begin_of = [](std::string text) {
         constexpr std::size_t most = 300;
@@ -107,7 +122,8 @@ std::string Frame::caption(const std::string& title) const {
     std::vector<std::string> parts;
     if (const std::string model = value("model"); !model.empty()) parts.push_back(model);
     // A title may name another head than the chosen one.
-    if (const auto names = head_names(); !names.empty() && title.find("head ") == std::string::npos)
+    if (const auto names = head_names();
+        !names.empty() && title.find("head ") == std::string::npos && title != "Heads")
         parts.push_back(names.back());
     if (const std::string text = value("text"); !text.empty()) parts.push_back(curly_quoted(begin_of(text)));
     std::string told = title;

@@ -69,6 +69,8 @@ class Frame {
         std::optional<double> value;
     };
     Chosen chosen() const;
+    // Names what can be changed in the open lens, as links do, with what each is: "a number from 0.01 to 100".
+    std::vector<std::pair<std::string_view, std::string_view>> changeable() const;
     // Says of what a figure with this title is: its model, layer, head and text.
     std::string caption(const std::string& title) const;
     learn::LessonPanel& lessons() { return lessons_; }
@@ -108,6 +110,7 @@ class Frame {
     void draw_lens_menu(float width);
     void draw_lens_row(float width);
     void draw_lens_buttons();
+    static void scroll_by_ctrl_wheel();
     void draw_guide_button();
     bool draw_group(LensGroup group, bool folds);
     std::string where_it_suits(const LensEntry& lens) const;

@@ -1,5 +1,6 @@
 // The layout for phones.
 #include <imgui.h>
+#include <imgui_internal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -66,6 +67,7 @@ void Frame::draw_narrow(const Rect& window) {
         {14, 12}, [&] {
             draw_lens();
             steady_.keep();
+            if (alone_) scroll_by_ctrl_wheel();
             if (covered > 0) ImGui::SetScrollY(ImGui::GetScrollY() + covered);
         });
     if (explains_) draw_sheet(sheet);
@@ -139,6 +141,15 @@ void Frame::draw_lens_menu(float width) {
         ImGui::EndPopup();
     }
     ImGui::PopStyleVar();
+}
+
+// The wheel alone belongs to the page around a lens that is alone. Where it does not zoom, it scrolls.
+void Frame::scroll_by_ctrl_wheel() {
+    constexpr float lines = 5;  // a notch
+    const ImGuiIO& io = ImGui::GetIO();
+    if (io.KeyCtrl && io.MouseWheel != 0 && ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) &&
+        ImGui::TestKeyOwner(ImGuiKey_MouseWheelY, ImGuiKeyOwner_NoOwner))
+        ImGui::SetScrollY(ImGui::GetScrollY() - io.MouseWheel * lines * ImGui::GetTextLineHeight());
 }
 
 // Draws the row above a lens that is alone: its name, the head, and the way to the whole page.

@@ -57,7 +57,7 @@ Result<std::string> svg_of_window(const SavedMap& map, const std::string& title)
 
 SvgInk svg_ink() {
     const ui::Theme& t = ui::theme();
-    return {ui::rgb_of(t.background), ui::rgb_of(t.text), ui::rgb_of(t.dim)};
+    return {ui::rgb_of(t.surface), ui::rgb_of(t.text), ui::rgb_of(t.dim)};
 }
 
 bool save_menu(app::Visit& visit, const SavedMap& map) {

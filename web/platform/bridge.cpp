@@ -22,6 +22,7 @@
 #include "platform/glyphs.hpp"
 #include "platform/program.hpp"
 #include "platform/window.hpp"
+#include "widgets/controls.hpp"
 #include "widgets/page_field.hpp"
 #include "widgets/script.hpp"
 #include "widgets/semantics.hpp"
@@ -355,6 +356,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_fold(int lenses, int explanations, int groups
 // `locked`.
 EMSCRIPTEN_KEEPALIVE void explorer_embed(const char* names, int locked) {
     frame().show_lens_alone();
+    share_fingers();
     if (!locked) return;
     std::vector<std::string> changeable;
     for (const std::string_view name : app::split(names, ',')) {
@@ -365,7 +367,16 @@ EMSCRIPTEN_KEEPALIVE void explorer_embed(const char* names, int locked) {
             visit().report_error({"The frame's address names " + quote(name) +
                                   " as what can be changed, but links have no such name."});
     }
+    // What can be changed is in view.
+    ui::folded().open = !changeable.empty();
     visit().lock_all_but(std::move(changeable));
+}
+
+// What a frame's readers could be allowed to change in the open lens: an array of [name, what it is], as JSON.
+EMSCRIPTEN_KEEPALIVE const char* explorer_changeable() {
+    nlohmann::json names = nlohmann::json::array();
+    for (const auto& [name, what] : frame().changeable()) names.push_back({name, what});
+    return returned(names.dump());
 }
 
 EMSCRIPTEN_KEEPALIVE const char* explorer_chosen() {

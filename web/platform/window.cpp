@@ -55,6 +55,7 @@ struct Window {
     bool asleep = false;                          // the browser is not asked for frames
     bool lost = false;
     bool left = false;  // the mouse is outside the canvas
+    bool shares_fingers = false;
 };
 Window window;
 
@@ -283,7 +284,28 @@ EM_JS(void, do_without_touch_as_mouse, (), {
     canvas.removeEventListener("touchend", GLFW.onMouseButtonUp, true);
 });
 
-// The return value keeps the browser from presenting the finger as a mouse itself.
+// Says whether a lone finger belongs to the page around this one, which its first movement decides.
+bool belongs_to_page(int type, std::span<const ui::Finger> down, double ms) {
+    constexpr double rests_after = 250;  // ms; a finger that has rested drags
+    static ui::Finger began;
+    static double began_ms = 0;
+    static bool decided = false, belongs = false;
+    if (type == EMSCRIPTEN_EVENT_TOUCHSTART && down.size() == 1) {
+        began = down.front();
+        began_ms = ms;
+        decided = belongs = false;
+    }
+    if (down.size() > 1) return false;
+    if (type == EMSCRIPTEN_EVENT_TOUCHMOVE && !decided && !down.empty()) {
+        const float x = down.front().at.x - began.at.x, y = down.front().at.y - began.at.y;
+        decided = true;
+        belongs = std::abs(y) > std::abs(x) && ms - began_ms < rests_after &&
+                  !ui::scrolls_under_finger(began.at, y);
+    }
+    return type == EMSCRIPTEN_EVENT_TOUCHSTART || belongs;
+}
+
+// The return value keeps the browser from presenting the finger as a mouse itself, and from scrolling.
 EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
     std::vector<ui::Finger> down;
     for (const EmscriptenTouchPoint& point :
@@ -296,7 +318,7 @@ EM_BOOL on_touch(int type, const EmscriptenTouchEvent* event, void*) {
         ImGui_ImplGlfw_CursorEnterCallback(window.glfw, GLFW_TRUE);
     type == EMSCRIPTEN_EVENT_TOUCHCANCEL ? ui::fingers_cancelled() : ui::fingers(down, event->timestamp);
     wake();
-    return EM_TRUE;
+    return window.shares_fingers && belongs_to_page(type, down, event->timestamp) ? EM_FALSE : EM_TRUE;
 }
 EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
     // After a change of the page's layout, Chromium sends a move of zero distance without modifier keys.
@@ -309,6 +331,8 @@ EM_BOOL on_mouse(int, const EmscriptenMouseEvent* event, void*) {
 }
 
 }  // namespace
+
+void share_fingers() { window.shares_fingers = true; }
 
 bool open_window(Frame frame) {
     window.frame = std::move(frame);

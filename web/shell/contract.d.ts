@@ -43,6 +43,9 @@ export interface Exports {
      */
     _explorer_embed(names: Text, locked: Flag): void;
 
+    /** Returns what can be changed in the open lens: an array of [name, what it is], as JSON. */
+    _explorer_changeable(): Text;
+
     /** Returns a `Chosen` as JSON. */
     _explorer_chosen(): Text;
 

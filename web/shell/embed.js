@@ -1,12 +1,14 @@
 // Writes the frame that shows what is on screen in a page of someone else's (docs/embedding.md).
 
 import { ownFiles } from './save_page.js';
+import { isOneFile } from './site_files.js';
 
 /**
  * @import { Address } from './address.js'
  * @import { Bundled } from './bundled.js'
  * @import { Clipboard } from './clipboard.js'
  * @import { Models } from './models.js'
+ * @import { Program } from './program.js'
  * @import { Tensors } from './tensors.js'
  */
 
@@ -16,11 +18,10 @@ const quoted = (/** @type {string} */ text) => text.replace(/[&"<]/g, (sign) => 
 
 /**
  * @param {string} page the explorer's address
- * @param {{view: string, height: number, only: string | null, origin: string}} frame `only`: names with commas between; null: everything
- *     can be changed
+ * @param {{view: string, height: number, only: string[] | null, origin: string}} frame `only`: what can be changed; null: everything
  */
 export function frameOf(page, { view, height, only, origin }) {
-    const names = only === null ? '' : `&only=${encodeURIComponent(only.replace(/\s*,\s*/g, ',').trim()).replaceAll('%2C', ',')}`;
+    const names = only === null ? '' : `&only=${only.map(encodeURIComponent).join(',')}`;
     const grant = origin && `&origin=${encodeURIComponent(origin)}`;
     const source = `${page}?embed${names}${grant}${view && `#${view}`}`;
     return `<iframe src="${quoted(source)}" title="Attention Explorer" width="100%" height="${height}" style="border:0" loading="lazy" allow="clipboard-write"></iframe>`;
@@ -40,11 +41,23 @@ export function originOf(address) {
     }
 }
 
+/** @param {[name: string, what: string][]} changeable */
+function choices(changeable) {
+    return changeable.map(([name, what]) => {
+        const label = document.createElement('label'), box = document.createElement('input'), words = document.createElement('span');
+        box.type = 'checkbox';
+        box.value = name;
+        words.textContent = what;
+        label.append(box, name, words);
+        return label;
+    });
+}
+
 /**
- * @param {{address: Address, clipboard: Clipboard, models: Models, tensors: Tensors, bundled: Bundled}} parts
+ * @param {{program: Program, address: Address, clipboard: Clipboard, models: Models, tensors: Tensors, bundled: Bundled}} parts
  * @returns {() => void} opens the dialog
  */
-export function attachEmbed({ address, clipboard, ...opened }) {
+export function attachEmbed({ program, address, clipboard, ...opened }) {
     const dialog = document.getElementById('embed-dialog'), form = document.getElementById('embed-form');
     const height = document.getElementById('embed-height'), only = document.getElementById('embed-only');
     const names = document.getElementById('embed-names'), origin = document.getElementById('embed-origin');
@@ -58,8 +71,11 @@ export function attachEmbed({ address, clipboard, ...opened }) {
         fault.textContent = granted === null ? 'An address begins like https://course.example.' : '';
         fault.hidden = granted !== null;
         const page = location.protocol === 'file:' ? location.pathname.split('/').at(-1) ?? '' : location.origin + location.pathname;
-        const changeable = { everything: null, nothing: '', names: names.value }[only.value] ?? null;
+        const chosen = [...names.querySelectorAll('input')].filter(({ checked }) => checked).map(({ value }) => value);
+        const changeable = { everything: null, nothing: [], names: chosen }[only.value] ?? null;
         code.value = frameOf(page, { view, height: Math.max(Math.round(Number(height.value)) || 420, 120), only: changeable, origin: granted ?? '' });
+        code.style.height = 'auto';
+        code.style.height = `${code.scrollHeight + 2}px`;
     }
 
     form.addEventListener('input', write);
@@ -71,10 +87,11 @@ export function attachEmbed({ address, clipboard, ...opened }) {
     document.getElementById('embed-close').addEventListener('click', () => dialog.close());
     return () => {
         view = address.link.split('#')[1] ?? '';
-        const own = ownFiles(opened, view);
-        says.textContent = own ? `${own.name} is not in it: your page has to send it, or you save this page as one file and frame that.` : '';
+        const own = isOneFile() ? null : ownFiles(opened, view);
+        says.textContent = own ? `Not in it: ${own.name}. Your page has to send that, or you save this page as one file and frame the file.` : '';
         says.hidden = !own;
-        write();
+        names.replaceChildren(...choices(program.changeable()));
         dialog.showModal();
+        write();
     };
 }

@@ -142,7 +142,7 @@ export function createHost({ program, tokens: all, models, tensors, bundled, hub
         showEmbed: () => soon(showEmbed),
         openWhole() {
             const whole = new URL(address.link);
-            whole.search = '';
+            whole.search = '?full';  // it goes on, without the newcomers' lesson
             window.open(whole, '_blank', 'noopener');
         },
         savePage: () => soon(savePage),

@@ -241,7 +241,7 @@ async function start() {
     const dialog = hub = new HubDialog({ program, models, notices });
     saver = new PageSaver({ models: opener, tensors: own, notices });
     const table = attachTable({ program, clipboard, notices });
-    showEmbed = attachEmbed({ address, clipboard, models: opener, tensors: own, bundled });
+    showEmbed = attachEmbed({ program, address, clipboard, models: opener, tensors: own, bundled });
     const onChange = () => messages?.changed();
     host = createHost({ program, tokens, models, tensors: own, bundled, hub: dialog, lessons: teaching, address, bar, boxes, clipboard, notices, canvas, fields, semantics, textSize, table, savePage, askFigure: attachFigure({ program, address }), showEmbed, onChange });
     module.shell = host;
@@ -263,7 +263,7 @@ async function start() {
             + 'Switch hardware acceleration on, or use another browser.', { reload: false });
         return;
     }
-    if (!remembered('start') && !framed) {
+    if (!remembered('start') && !framed && !new URLSearchParams(location.search).has('full')) {
         program.greet();
     }
     const { awaited } = host;

@@ -13,6 +13,7 @@ import { reasonOf } from './reason.js';
 /** @typedef {{path: string, bytes: BlobPart}} GivenFile */
 
 const pause = 100;  // ms between selections
+const still = 300, longest = 10_000;  // ms
 
 // Where browsers tell the origin of the page around this one, no message goes to another.
 const [around] = location.ancestorOrigins ?? [];
@@ -44,6 +45,7 @@ export class Messages {
     #wake;
     /** @type {string[]} what was refused while files were opened */
     #refusals = [];
+    #changedAt = 0;  // ms
     #sent = '';
     #link = '';
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -85,6 +87,7 @@ export class Messages {
                 this.#wake();
                 this.#refusals = [];
                 await this.#open(entriesOf(files));
+                await this.#quiet();
                 if (this.#refusals.length) {
                     throw new Error(this.#refusals.join(' '));
                 }
@@ -100,8 +103,17 @@ export class Messages {
         }
     }
 
+    /** Resolves once the screen has stood still, which it does when files are shown or have been refused. */
+    async #quiet() {
+        const began = performance.now();
+        do {
+            await new Promise((resume) => { setTimeout(resume, pause); });
+        } while (performance.now() < Math.min(this.#changedAt + still, began + longest));
+    }
+
     /** What is on screen has changed. */
     changed() {
+        this.#changedAt = performance.now();
         if (this.#timer !== undefined) {
             return;
         }

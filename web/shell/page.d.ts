@@ -17,7 +17,7 @@ interface PageElements {
     'embed-fault': HTMLParagraphElement;
     'embed-form': HTMLFormElement;
     'embed-height': HTMLInputElement;
-    'embed-names': HTMLInputElement;
+    'embed-names': HTMLDivElement;
     'embed-only': HTMLSelectElement;
     'embed-origin': HTMLInputElement;
     'embed-says': HTMLParagraphElement;

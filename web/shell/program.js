@@ -107,6 +107,9 @@ export class Program {
      */
     embed(only) { this.#call('_explorer_embed', only?.join(',') ?? '', only !== null); }
 
+    /** @returns {[name: string, what: string][]} */
+    changeable() { return JSON.parse(this.#string(this.#call('_explorer_changeable'))); }
+
     /** @returns {Chosen} */
     chosen() { return JSON.parse(this.#string(this.#call('_explorer_chosen'))); }
 

@@ -113,6 +113,8 @@ void tell_fingers(double ms) {
     }
 }
 
+bool scrolls_under_finger(ImVec2 at, float way) { return scrolling_window(at, way) != nullptr; }
+
 void scroll_by_fingers() {
     state.swipe.reset();
     const auto scroll = std::exchange(state.said.scroll, {});

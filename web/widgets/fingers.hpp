@@ -14,7 +14,9 @@ void fingers(std::span<const Finger> down, double ms);  // all fingers that are 
 void fingers_cancelled();
 void tell_fingers(double ms);  // before ImGui's frame
 void scroll_by_fingers();      // at the start of the page's frame
-bool fingers_need_frames();    // while something glides, or until a finger's meaning is clear
+bool scrolls_under_finger(ImVec2 at,
+                          float way);  // whether a window there can scroll that way: > 0, downwards
+bool fingers_need_frames();            // while something glides, or until a finger's meaning is clear
 
 // Lets a finger that has rested on the last item drag it in any direction.
 void takes_any_drag();

@@ -38,11 +38,21 @@ bool runs_leftwards(char32_t c) {
 
 constexpr char32_t zero_width_joiner = 0x200d;
 
-// Belongs to the character before it: combining marks, keycaps, variation selectors, skin tones, tags.
-bool extends(char32_t c) {
+// Skin tones belong to people and hands.
+bool takes_skin_tone(char32_t c) {
+    return is_within(c, 0x1f300, 0x1faff) || is_within(c, 0x270a, 0x270d) || c == 0x261d || c == 0x26f9 ||
+           c == 0xfe0f;
+}
+
+// Belongs to the character before it: combining marks, keycaps, variation selectors, skin tones, tags. A token
+// that is a mark alone stands in brackets, and does not belong to them.
+bool extends(char32_t before, char32_t c) {
+    constexpr char32_t bracket = 0x27e8;
+    if (before == bracket) return false;
+    if (is_within(c, 0x1f3fb, 0x1f3ff)) return takes_skin_tone(before);
     return is_within(c, 0x300, 0x36f) || is_within(c, 0x1ab0, 0x1aff) || is_within(c, 0x1dc0, 0x1dff) ||
            is_within(c, 0x20d0, 0x20ff) || is_within(c, 0xfe00, 0xfe0f) || is_within(c, 0xfe20, 0xfe2f) ||
-           is_within(c, 0x1f3fb, 0x1f3ff) || is_within(c, 0xe0020, 0xe007f) || c == zero_width_joiner;
+           is_within(c, 0xe0020, 0xe007f) || c == zero_width_joiner;
 }
 
 // Two regional indicators are a flag; Hangul's jamo make syllables.
@@ -59,7 +69,7 @@ const char* end_of_cluster(const char* at, const char* end) {
     while (at < end) {
         const int bytes = ImTextCharFromUtf8(&next, at, end);
         const bool second_half = flag && is_half_flag(next);
-        if (!extends(next) && before != zero_width_joiner && !second_half &&
+        if (!extends(before, next) && before != zero_width_joiner && !second_half &&
             !(is_jamo(before) && is_jamo(next)))
             break;
         flag = flag && !second_half;

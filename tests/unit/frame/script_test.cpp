@@ -48,6 +48,8 @@ TEST_CASE("a character and what belongs to it are drawn as one") {
     CHECK(drawn("e\u0301te\u0301") == 3);                           // marks
     CHECK(drawn("\u1112\u1161\u11ab\u1100\u1173\u11af") == 1);      // jamo of one run
     CHECK(drawn("ꦲꦏ꧀ꦱꦫ") == 1);
+    CHECK(drawn("⟨\u0301 1/2⟩") == 7);  // a mark alone
+    CHECK(drawn("⟨🏽 1/4⟩") == 7);
     for (const char* plain : {"猫が座った", "고양이", "👍👍", "1 × 2", "naïve"})
         CHECK(ui::with_joined_runs(plain) == plain);
     const std::string astronaut = ui::with_joined_runs("👩🏽‍🚀");
