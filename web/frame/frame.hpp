@@ -69,7 +69,8 @@ class Frame {
         std::optional<double> value;
     };
     Chosen chosen() const;
-    // Names what can be changed in the open lens, as links do, with what each is: "a number from 0.01 to 100".
+    // Names what can be changed in the open lens, as links do, with what each is: "a number from 0.01 to
+    // 100".
     std::vector<std::pair<std::string_view, std::string_view>> changeable() const;
     // Says of what a figure with this title is: its model, layer, head and text.
     std::string caption(const std::string& title) const;

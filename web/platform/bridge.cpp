@@ -372,7 +372,7 @@ EMSCRIPTEN_KEEPALIVE void explorer_embed(const char* names, int locked) {
     visit().lock_all_but(std::move(changeable));
 }
 
-// What a frame's readers could be allowed to change in the open lens: an array of [name, what it is], as JSON.
+// Returns what can be changed in the open lens, an array of [name, what it is], as JSON.
 EMSCRIPTEN_KEEPALIVE const char* explorer_changeable() {
     nlohmann::json names = nlohmann::json::array();
     for (const auto& [name, what] : frame().changeable()) names.push_back({name, what});

@@ -15,7 +15,8 @@ struct Frame {
 // Opens the canvas; call after setting fonts and theme. Returns false if there is no WebGL2 context.
 bool open_window(Frame frame);
 void start_drawing();  // requests the first frame
-// In a frame of another page, a finger that finds nothing to scroll here scrolls that page. Call before opening.
+// In a frame of another page, a finger that finds nothing to scroll here scrolls that page. Call before
+// open_window().
 void share_fingers();
 
 void set_scale(float scale);  // CSS pixels per point of the page

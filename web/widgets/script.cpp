@@ -44,8 +44,8 @@ bool takes_skin_tone(char32_t c) {
            c == 0xfe0f;
 }
 
-// Belongs to the character before it: combining marks, keycaps, variation selectors, skin tones, tags. A token
-// that is a mark alone stands in brackets, and does not belong to them.
+// Belongs to the character before it: combining marks, keycaps, variation selectors, skin tones, tags. A
+// token that is a mark alone stands in brackets, and does not belong to them.
 bool extends(char32_t before, char32_t c) {
     constexpr char32_t bracket = 0x27e8;
     if (before == bracket) return false;
