@@ -85,7 +85,8 @@ test('a projection moves other rows, as its new numbers say', { fragment: 'v=1&l
 
 test('one W_K serves the wishes of two rows', { fragment: 'v=1&lens=inverse&inverse.of=wk&inverse.wish=0.1:0.6,2.1:0.3' }, async (explorer) => {
     await found(explorer);
-    assert.match((await explorer.state()).spoken, /^Once W_K changes by [\d.]+, both wishes come true\.$/);
+    const { spoken } = await explorer.untilState('what was found', (state) => !/^Searching/.test(state.spoken));
+    assert.match(spoken, /^Once W_K changes by [\d.]+, both wishes come true\.$/);
     const w_k = await Promise.all(cats[0].map((_, row) => column(explorer, 'w', row, 4)));
     const { weight } = attention({ q: cats, k: multiply(cats, w_k) });
     near([weight[0][1], weight[2][1]], [0.6, 0.3], 1e-6, 'the weights that were wished for');
