@@ -146,7 +146,8 @@ test('a frame out of sight gives its context back, and goes on when it is presse
         await explorer.until('its picture', () => explorer.page.locator('.asleep').count(), (count) => count === 0);
         assert.deepEqual(await explorer.notices(), []);
         await explorer.type('w_q/0/1', '4');
-        assert.deepEqual((await explorer.matrix('w_q'))[0].slice(0, 2), [3, 4]);
+        const row = async () => (await explorer.matrix('w_q'))[0].slice(0, 2);
+        assert.deepEqual(await explorer.until('the edit', row, ([, second]) => second === 4), [3, 4]);
         // A message wakes it, too.
         await page.evaluate(() => scrollTo(0, 2000));
         await explorer.until('it to sleep', asleep);

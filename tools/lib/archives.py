@@ -10,9 +10,9 @@ import base64
 import gzip
 import hashlib
 import io
-import re
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -47,26 +47,20 @@ def write_tar(out: Path, files: dict[str, Path]) -> None:
         packed.write(whole.getvalue())
 
 
-def field(project: str, name: str) -> str:
-    found = re.search(rf'^{name} = "(.*)"$', project, re.MULTILINE)
-    if not found:
-        sys.exit(f"archives.py: pyproject.toml has no {name}")
-    return found[1]
-
-
 def metadata(folder: Path, version: str) -> bytes:
     """The core metadata of a wheel, as its specification at packaging.python.org says."""
-    project = (folder / "pyproject.toml").read_text(encoding="utf-8")
+    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
     lines = [
         "Metadata-Version: 2.1",
-        f"Name: {field(project, 'name')}",
+        f"Name: {project['name']}",
         f"Version: {version}",
-        f"Summary: {field(project, 'description')}",
-        "License: MIT",
-        f"Requires-Python: {field(project, 'requires-python')}",
-        "Requires-Dist: numpy",
-        'Requires-Dist: anywidget>=0.9; extra == "widget"',
-        "Provides-Extra: widget",
+        f"Summary: {project['description']}",
+        f"License: {project['license']['text']}",
+        f"Requires-Python: {project['requires-python']}",
+        *(f"Requires-Dist: {needed}" for needed in project["dependencies"]),
+        *(f'Requires-Dist: {needed}; extra == "{extra}"' for extra, all_needed in extras.items() for needed in all_needed),
+        *(f"Provides-Extra: {extra}" for extra in extras),
         "Description-Content-Type: text/markdown",
     ]
     return "\n".join([*lines, "", (folder / "README.md").read_text(encoding="utf-8")]).encode()

@@ -1,5 +1,6 @@
 // Writes the frame that shows what is on screen in a page of someone else's (docs/embedding.md).
 
+import { originOf } from './framed.js';
 import { ownFiles } from './save_page.js';
 import { isOneFile } from './site_files.js';
 
@@ -12,33 +13,23 @@ import { isOneFile } from './site_files.js';
  * @import { Tensors } from './tensors.js'
  */
 
-/** @type {Record<string, string>} */
-const entities = { '&': '&amp;', '"': '&quot;', '<': '&lt;' };
-const quoted = (/** @type {string} */ text) => text.replace(/[&"<]/g, (sign) => entities[sign]);
-
 /**
+ * Returns the frame as HTML.
+ *
  * @param {string} page the explorer's address
  * @param {{view: string, height: number, only: string[] | null, origin: string}} frame `only`: what can be changed; null: everything
  */
-export function frameOf(page, { view, height, only, origin }) {
+function frameOf(page, { view, height, only, origin }) {
     const names = only === null ? '' : `&only=${only.map(encodeURIComponent).join(',')}`;
     const grant = origin && `&origin=${encodeURIComponent(origin)}`;
-    const source = `${page}?embed${names}${grant}${view && `#${view}`}`;
-    return `<iframe src="${quoted(source)}" title="Attention Explorer" width="100%" height="${height}" style="border:0" loading="lazy" allow="clipboard-write"></iframe>`;
-}
-
-/**
- * The origin of a page's address, or null if it has none.
- *
- * @param {string} address
- */
-export function originOf(address) {
-    try {
-        const { origin } = new URL(address.includes('://') ? address : `https://${address}`);
-        return origin === 'null' ? null : origin;
-    } catch {
-        return null;
-    }
+    const attributes = {
+        src: `${page}?embed${names}${grant}${view && `#${view}`}`, title: 'Attention Explorer', width: '100%', height: String(height),
+        loading: 'lazy', allow: 'clipboard-write',
+    };
+    const frame = document.createElement('iframe');
+    Object.entries(attributes).forEach(([name, value]) => frame.setAttribute(name, value));
+    frame.style.border = '0';
+    return frame.outerHTML;
 }
 
 /** @param {[name: string, what: string][]} changeable */
@@ -67,7 +58,8 @@ export function attachEmbed({ program, address, clipboard, ...opened }) {
 
     function write() {
         names.hidden = only.value !== 'names';
-        const granted = origin.value.trim() ? originOf(origin.value.trim()) : '';
+        const given = origin.value.trim();
+        const granted = given && originOf(given.includes('://') ? given : `https://${given}`);
         fault.textContent = granted === null ? 'An address begins like https://course.example.' : '';
         fault.hidden = granted !== null;
         const page = location.protocol === 'file:' ? location.pathname.split('/').at(-1) ?? '' : location.origin + location.pathname;

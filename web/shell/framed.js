@@ -5,14 +5,16 @@ const given = new URLSearchParams(location.search);
 const { dataset } = document.documentElement;
 
 /**
- * @param {string} origin
- * @returns {string[]} none if it is no origin
+ * The origin of a page's address, or null if it has none.
+ *
+ * @param {string} address
  */
-function origins(origin) {
+export function originOf(address) {
     try {
-        return [new URL(origin).origin];
+        const { origin } = new URL(address);
+        return origin === 'null' ? null : origin;
     } catch {
-        return [];
+        return null;
     }
 }
 
@@ -26,7 +28,7 @@ export const framed = alone || inNotebook;
 export const only = alone ? given.get('only')?.split(',').filter(Boolean) ?? null : null;
 
 /** Pages of these origins may send messages. */
-export const granted = framed ? [self.origin, ...given.getAll('origin').flatMap(origins)].filter((origin) => origin !== 'null') : [];
+export const granted = framed ? [self.origin, ...given.getAll('origin').flatMap((each) => originOf(each) ?? [])].filter((origin) => origin !== 'null') : [];
 
 /**
  * The fragment that a page was written with that is another page's text (srcdoc): it has no address. Null: the page has an

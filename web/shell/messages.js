@@ -114,7 +114,7 @@ export class Messages {
     /** What is on screen has changed. */
     changed() {
         this.#changedAt = performance.now();
-        if (this.#timer !== undefined) {
+        if (this.#timer !== undefined || heard.length === 0) {
             return;
         }
         this.#timer = setTimeout(() => {
