@@ -64,10 +64,13 @@ class Screen {
                 texture->SetStatus(ImTextureStatus_OK);
         }
     }
-    // Alternates frames and work until both are idle.
+    // Alternates frames and work until both are idle in three rounds: what is drawn may ask for more.
     void settle() {
-        draw(3);
-        for (int i = 0; i < 2000 && (visit.work(40) || visit.busy() || visit.frame_computes()); ++i) draw();
+        draw(2);
+        for (int quiet = 0, round = 0; quiet < 3 && round < 20'000; ++round) {
+            draw();
+            quiet = visit.work(40) || visit.busy() || visit.frame_computes() ? 0 : quiet + 1;
+        }
         draw(2);
     }
 

@@ -151,6 +151,7 @@ TEST_CASE("its settings are in links and in undo, and what it offers to try sets
     CHECK(numerics_state(screen).without_max);
     CHECK_THAT(to_fragment(screen.visit.state()),
                ContainsSubstring("numerics.max=kept&numerics.stage=output"));
+    screen.settle();
     CHECK_THAT(spoken(screen.visit), ContainsSubstring("maximum not subtracted"));
     screen.click("numerics/try/sum");
     screen.settle();

@@ -65,11 +65,13 @@ inline app::Table table_of(Screen& screen, std::string_view title) {
 
 // Turns the wheel until the landmark is in view.
 inline void reveal(Screen& screen, const std::string& name) {
-    for (int i = 0; i < 60 && rect(name).bottom > rect("panel/lens").bottom; ++i) {
-        const Rect lens = rect("panel/lens");
+    for (int i = 0; i < 60; ++i) {
+        const Rect lens = rect("panel/lens"), there = rect(name);
+        const float notch = there.top < lens.top ? 1.0f : there.bottom > lens.bottom ? -1.0f : 0.0f;
+        if (notch == 0) return;
         ImGui::GetIO().AddMousePosEvent(lens.right - 4, (lens.top + lens.bottom) / 2);
         screen.draw(2);
-        ImGui::GetIO().AddMouseWheelEvent(0, -1);
+        ImGui::GetIO().AddMouseWheelEvent(0, notch);
         screen.draw(30);
     }
 }
