@@ -63,10 +63,10 @@ void add_vector_times_rows_of(const float* x, Read read, Range outputs, Index in
     read_row(weight, output, inputs.begin, {to, static_cast<std::size_t>(inputs.size())});
 }
 
-// The outputs of a matrix in panels, whose sums take the factors, and of its last rows, which lie in none.
-template <class V>
-void add_vector_times_panels(ConstMatrix x, const float* factors, const WeightView& weight,
-                             const WeightPanels<V>& panels, Range outputs, float* y) {
+// Adds to y the outputs of a matrix in panels: add(panel, panels, sums) adds those of whole panels, and
+// rest(outputs, y) those of the last rows, which lie in none.
+template <class V, class Add, class Rest>
+void add_outputs_of_panels(const WeightView& weight, Range outputs, Add add, Rest rest, float* y) {
     const Range stored{weight.first_row + outputs.begin, weight.first_row + outputs.end};
     const Index end = least(stored.end, weight.rows_in_panels);
     Index row = stored.begin;
@@ -75,16 +75,29 @@ void add_vector_times_panels(ConstMatrix x, const float* factors, const WeightVi
         const Index before = row % panel_rows, panel = row / panel_rows;
         const int together = end - row + before > panel_rows * (at_once - 1) ? at_once : 1;
         const Index count = least(panel_rows * together - before, end - row);
-        float sums[panel_rows * at_once]{};
-        for (Index k = 0; k < x.cols; k += depth_block)
-            panels.add(factors, panel, together, {k, least(k + depth_block, x.cols)}, sums);
+        alignas(64) float sums[panel_rows * at_once]{};
+        add(panel, together, sums);
         for (Index i = 0; i < count; ++i) y[i] += sums[before + i];
         row += count, y += count;
     }
-    if (row < stored.end)
-        add_vector_times_rows_of<V>(
-            x.data, [&](Index o, Range inputs, float* to) { read_inputs(weight, o, inputs, to); },
-            {row - weight.first_row, outputs.end}, x.cols, y);
+    if (row < stored.end) rest({row - weight.first_row, outputs.end}, y);
+}
+
+// The same for weights whose values are multiplied; sums of panels take the factors.
+template <class V>
+void add_vector_times_panels(ConstMatrix x, const float* factors, const WeightView& weight,
+                             const WeightPanels<V>& panels, Range outputs, float* y) {
+    add_outputs_of_panels<V>(
+        weight, outputs,
+        [&](Index panel, int together, float* sums) {
+            for (Index k = 0; k < x.cols; k += depth_block)
+                panels.add(factors, panel, together, {k, least(k + depth_block, x.cols)}, sums);
+        },
+        [&](Range rest, float* to) {
+            const auto read = [&](Index o, Range inputs, float* row) { read_inputs(weight, o, inputs, row); };
+            add_vector_times_rows_of<V>(x.data, read, rest, x.cols, to);
+        },
+        y);
 }
 
 }  // namespace attn::simd

@@ -5,6 +5,7 @@
 #include "kernels/simd/columns.hpp"
 #include "kernels/simd/elementwise.hpp"
 #include "kernels/simd/multiply.hpp"
+#include "kernels/simd/parts.hpp"
 #include "kernels/table.hpp"
 #include "kernels/workers.hpp"
 
@@ -146,16 +147,56 @@ void widen_rows(const WeightView& weight, const WeightPanels<V>& panels, Range r
     use(stored({wanted, inputs.size(), rows.size(), stride}));
 }
 
+// Computes x W for a W [out, in] in blocks of 256.
+template <class V, class Store>
+void product_in_parts(ConstMatrix x, const WeightView& weight, Store store) {
+    const PartPanels<V> panels(weight);
+    const SumsOfParts<V> sums_of_x(x, panels.part());
+    if (x.rows == 1) {
+        const Scratch scaled(x.cols);
+        if (const float* large = panels.enlarge(x.data, x.cols, scaled.data))
+            return vector_times_columns(
+                weight.out,
+                [&](Range outputs, float* y) {
+                    add_outputs_of_panels<V>(
+                        weight, outputs,
+                        [&](Index panel, int together, float* sums) {
+                            panels.add(large, sums_of_x.row(0), panel, together, x.cols, sums);
+                        },
+                        [&](Range rest, float* to) {
+                            const Scratch sums(round_up(rest.size(), panel_width<V>));
+                            multiply_in_parts<V>(x, sums_of_x, {0, 1}, weight, panels, rest, sums.data);
+                            for (Index i = 0; i < rest.size(); ++i) to[i] += sums.data[i];
+                        },
+                        y);
+                },
+                store);
+    }
+    const Index across = blocks(weight.out, column_block);
+    for_each_task(blocks(x.rows, row_block) * across, [&](Index task) {
+        const Range rows = block(task / across, row_block, x.rows),
+                    columns = block(task % across, column_block, weight.out);
+        const Index stride = round_up(columns.size(), panel_width<V>);
+        const Scratch sums(rows.size() * stride);
+        multiply_in_parts<V>(x, sums_of_x, rows, weight, panels, columns, sums.data);
+        store({sums.data, rows.size(), columns.size(), stride}, rows.begin, columns.begin);
+    });
+}
+
 // Computes x W for a W that lies in panels, or whose rows are in blocks.
 template <class V, class Store>
 void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
-    WeightPanels<V> panels(weight);
     const bool out_in = weight.layout == WeightView::Layout::out_in;
+    if (out_in && block_elements(weight.dtype) == 256) return product_in_parts<V>(x, weight, store);
+    WeightPanels<V> panels(weight);
     if (x.rows == 1 && out_in) {
         const bool small = V::width == 4 && weight.dtype == DType::f16 && weight.finite;
         const Scratch scaled(small ? x.cols : 0);
-        const float *large = small ? factors_of_halves<V>(x.data, x.cols, scaled.data) : nullptr,
-                    *factors = large ? large : x.data;
+        static constexpr float power[]{0x1p112f, 0x1p112f, 0x1p112f, 0x1p112f};
+        const float* large = nullptr;
+        if constexpr (V::width == 4)
+            if (small) large = enlarged<V>(x.data, x.cols, power, 0x1p15f, scaled.data);
+        const float* factors = large ? large : x.data;
         if (large) panels.take_large_factors();
         return vector_times_columns(
             weight.out,

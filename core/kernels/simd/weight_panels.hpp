@@ -76,11 +76,8 @@ template <class V, int panels, class B, class Some, class F>
     asm("" : "+r"(words_of_sixteen));  // The compiler must not unroll this loop, too.
     for (Index first = 0; first < depth; first += B::elements, from.first += panel_rows * B::bytes) {
         OfRows<V> scale[panels][B::parts], offset[panels][B::parts];
-        for (int p = 0; p < panels; ++p) {
-            B::template scales<V>(from.first + p * from.stride, scale[p], offset[p]);
-            for (OfRows<V>& part : scale[p])
-                for (V& each : part.v) each = each * V::broadcast(0x1p-24f / B::larger);
-        }
+        for (int p = 0; p < panels; ++p)
+            B::template scales<V>(from.first + p * from.stride, 0x1p-24f, scale[p], offset[p]);
         for (Index group = 0; group < B::elements / 16 / B::pattern; ++group)
             unrolled<B::pattern>([&]<int i>() __attribute__((always_inline)) {
                 const Index sixteen = B::pattern * group + i, part = sixteen * B::parts * 16 / B::elements;
@@ -88,8 +85,8 @@ template <class V, int panels, class B, class Some, class F>
                     for (int p = 0; p < panels; ++p)
                         for (Index number = 0; number < Some::count; ++number) {
                             const Index v = some.first + number;
-                            const Words words = B::template quants<V, i>(
-                                from.first + p * from.stride + v * Index{sizeof(Words)}, group, j);
+                            const Words words =
+                                B::template quants<V, i>(from.first + p * from.stride, group, j, v);
                             const V by = scale[p][part].v[v];
                             V values[4]{widened<V>(words << 24), widened<V>(words << 16 & mask),
                                         widened<V>(words << 8 & mask), widened<V>(words & mask)};
@@ -195,17 +192,17 @@ class WeightPanels {
     Widen widen_ = nullptr;
 };
 
-// Returns x · 2¹¹², or null if that is too large for a float.
-template <class V>
-const float* factors_of_halves(const float* x, Index in, float* to) {
+// Writes the products of x with powers, of which input k takes number k % count, and returns them; or returns
+// null if a value is not below the limit.
+template <class V, Index count>
+const float* enlarged(const float* x, Index in, const float (&powers)[count], float limit, float* to) {
     V largest = V::zero();
-    const V factor = V::broadcast(0x1p112f);
-    for_each_vector<V>(in, [&](Index k, Index count) {
-        const V values = load_some<V>(x + k, count);
+    for_each_vector<V>(in, [&](Index k, Index some) {
+        const V values = load_some<V>(x + k, some);
         largest = V::max(V::magnitude(values), largest);
-        store_some(values * factor, to + k, count);
+        store_some(values * V::load(powers + k % count), to + k, some);
     });
-    return largest.largest() < 0x1p15f ? to : nullptr;
+    return largest.largest() < limit ? to : nullptr;
 }
 
 }  // namespace attn::simd

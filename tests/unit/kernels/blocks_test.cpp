@@ -3,6 +3,7 @@
 #include <catch_amalgamated.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,7 @@ TEST_CASE("Kernels widen weights to the last bit", "[unit][kernels][blocks]") {
 TEST_CASE("linear over stored weights has the bits of linear over their values", "[unit][kernels][blocks]") {
     const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
     const DType dtype = GENERATE(from_range(weight_types));
+    if (block_elements(dtype) == 256) return;  // These scale sums.
     INFO(kernels.name << ", " << name(dtype));
     const Index block = std::max<Index>(block_elements(dtype), 11);
     for (const auto [n, blocks, out] : {std::array<Index, 3>{1, 1, 1},
@@ -95,6 +97,73 @@ TEST_CASE("linear over stored weights has the bits of linear over their values",
             }
         }
     }
+}
+
+TEST_CASE("Blocks of 256 scale sums: alone, in panels and among many, a row has the same bits",
+          "[unit][kernels][blocks]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const DType dtype = GENERATE(from_range(weight_types));
+    if (block_elements(dtype) != 256) return;
+    INFO(kernels.name << ", " << name(dtype));
+    // A part of 32 is summed in 32 steps, and so are up to three for each part of 16. Each rounds by at most
+    // 2⁻²⁴ of the magnitudes so far, which count what a type subtracts from its quants.
+    const auto magnitude = [&](const WeightView& view, Index o, std::size_t k) {
+        const WeightBlock block = block_of(view, o, static_cast<Index>(k));
+        const std::size_t i = k % 256, part = i / block.part;
+        const int subtracted = dtype == DType::q6_k ? 32 : dtype == DType::q3_k ? 4 : 0;
+        return std::abs(double{block.scale[part]}) * (block.quant[i] + subtracted) +
+               (subtracted > 0 ? std::abs(double{block.scale[part]}) * subtracted
+                               : std::abs(double{block.offset[part]}));
+    };
+    for (const auto [n, blocks, out] :
+         {std::array<Index, 3>{1, 1, 1}, {1, 2, 129}, {5, 3, 33}, {70, 2, 200}}) {
+        const Index in = 256 * blocks;
+        const Stored w(dtype, in, out);
+        const Tensor x = random_tensor({n, in}, 2);
+        for (const Range some : {Range{0, out}, Range{out / 3, out}, Range{out / 2, out - out / 4}}) {
+            INFO(n << " " << in << " " << out << ", from " << some.begin);
+            Tensor y({n, some.size()}), other(y.shape()), one({1, some.size()});
+            kernels.linear(x.matrix(), rows(w.in_panels, some), {}, Activation::none, y.matrix());
+            kernels.linear(x.matrix(), rows(w.view, some), {}, Activation::none, other.matrix());
+            REQUIRE(y == other);
+            for (const WeightView& view : {w.view, w.in_panels}) {
+                kernels.linear(rows(x.matrix(), {n - 1, n}), rows(view, some), {}, Activation::none,
+                               one.matrix());
+                for (Index o = 0; o < some.size(); ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(n - 1, o));
+            }
+            for (Index o = 0; o < some.size(); ++o) {
+                double exact = 0, magnitudes = 0;
+                for (std::size_t k = 0; k < static_cast<std::size_t>(in); ++k) {
+                    const double value = x.matrix()(n - 1, static_cast<Index>(k));
+                    exact += value * double{w.wide.matrix()(some.begin + o, static_cast<Index>(k))};
+                    magnitudes += std::abs(value) * magnitude(w.view, some.begin + o, k);
+                }
+                const double steps = 64 + 3.0 * static_cast<double>(in) / 16;
+                REQUIRE(std::abs(exact - double{y.matrix()(n - 1, o)}) <= steps * 0x1p-24 * magnitudes);
+            }
+        }
+    }
+}
+
+TEST_CASE("Blocks of 256 are multiplied by vectors of any size", "[unit][kernels][blocks]") {
+    const Kernels& kernels = *GENERATE(from_range(fast_kernels()));
+    const DType dtype = GENERATE(from_range(weight_types));
+    if (block_elements(dtype) != 256) return;
+    INFO(kernels.name << ", " << name(dtype));
+    const Stored w(dtype, 256, 35);
+    Tensor x = random_tensor({2, 256}, 6), y({2, 35}), one({1, 35});
+    // 2⁹⁰ is too large for quants where they lie.
+    for (const float factor : {0x1p-100f, 0x1p-60f, 0x1p60f, 0x1p95f}) {
+        INFO(factor);
+        Tensor scaled = x;
+        for (float& each : scaled.values()) each *= factor;
+        kernels.linear(scaled.matrix(), w.in_panels, {}, Activation::none, y.matrix());
+        kernels.linear(rows(scaled.matrix(), {1, 2}), w.in_panels, {}, Activation::none, one.matrix());
+        for (Index o = 0; o < 35; ++o) REQUIRE(one.matrix()(0, o) == y.matrix()(1, o));
+    }
+    x.matrix()(1, 7) = std::numeric_limits<float>::infinity();
+    kernels.linear(rows(x.matrix(), {1, 2}), w.in_panels, {}, Activation::none, one.matrix());
+    for (Index o = 0; o < 35; ++o) CHECK_FALSE(std::isfinite(one.matrix()(0, o)));
 }
 
 TEST_CASE("From outputs back to inputs, stored weights have the bits of their values",
