@@ -48,15 +48,21 @@ void add_vector_times_rows(const float* x, Stored<E> w, Index in, Index out, flo
     }
 }
 
+// Calls f(rows, columns) for blocks of a product of this size, each as a task.
+template <class F>
+void for_each_block_of_product(Index rows, Index columns, F f) {
+    const Index across = blocks(columns, column_block);
+    for_each_task(blocks(rows, row_block) * across, [&](Index task) {
+        f(block(task / across, row_block, rows), block(task % across, column_block, columns));
+    });
+}
+
 // Computes a · b in parts, one per task. b(columns, depths, to) packs a piece of B, and each finished part
 // goes to store(sums, first row, first column). The sums of a part are contiguous, whatever the strides of
 // their destination: rows a multiple of 4 KB apart would all map to the same set of the cache.
 template <class V, class Pack, class Store>
 void multiply_in_blocks(ConstMatrix a, Index columns_of_b, Pack b, Store store) {
-    const Index across = blocks(columns_of_b, column_block);
-    for_each_task(blocks(a.rows, row_block) * across, [&](Index task) {
-        const Range rows = block(task / across, row_block, a.rows),
-                    columns = block(task % across, column_block, columns_of_b);
+    for_each_block_of_product(a.rows, columns_of_b, [&](Range rows, Range columns) {
         const Index depth = least(depth_block, a.cols);
         const Scratch packed_b(packed_size<V>(depth, columns.size())), sums(rows.size() * columns.size());
         fill_zero(sums.data, rows.size() * columns.size());
@@ -172,10 +178,7 @@ void product_in_parts(ConstMatrix x, const WeightView& weight, Store store) {
                 },
                 store);
     }
-    const Index across = blocks(weight.out, column_block);
-    for_each_task(blocks(x.rows, row_block) * across, [&](Index task) {
-        const Range rows = block(task / across, row_block, x.rows),
-                    columns = block(task % across, column_block, weight.out);
+    for_each_block_of_product(x.rows, weight.out, [&](Range rows, Range columns) {
         const Index stride = round_up(columns.size(), panel_width<V>);
         const Scratch sums(rows.size() * stride);
         multiply_in_parts<V>(x, sums_of_x, rows, weight, panels, columns, sums.data);

@@ -21,13 +21,11 @@ enum class Lies { straight, turned };
 
 inline constexpr float one = 1;
 
-// a is [rows, depth] or turned, c is [rows, panel width]. The factor stays in memory because the sums
-// leave no register for it.
-template <class V, Write write, Lies lies, int rows>
-[[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
-                                                 Index depth, float* c, Index c_stride, const float* factor) {
+// Sums the products of some rows with a panel, from zero: a is [rows, depth] or turned.
+template <class V, Lies lies, int rows>
+[[gnu::always_inline]] inline void sum_tile(const float* a, Index a_stride, const float* panel, Index depth,
+                                            V (&sums)[rows][V::Lanes::panel_vectors]) {
     constexpr int vectors = V::Lanes::panel_vectors;
-    V sums[rows][vectors];
     for (int r = 0; r < rows; ++r)
         for (int v = 0; v < vectors; ++v) sums[r][v] = V::zero();
     for (Index k = 0; k < depth; ++k, panel += vectors * V::width) {
@@ -38,6 +36,16 @@ template <class V, Write write, Lies lies, int rows>
             for (int v = 0; v < vectors; ++v) sums[r][v] = V::fma(x, b[v], sums[r][v]);
         }
     }
+}
+
+// c is [rows, panel width]. The factor stays in memory because the sums
+// leave no register for it.
+template <class V, Write write, Lies lies, int rows>
+[[gnu::always_inline]] inline void multiply_tile(const float* a, Index a_stride, const float* panel,
+                                                 Index depth, float* c, Index c_stride, const float* factor) {
+    constexpr int vectors = V::Lanes::panel_vectors;
+    V sums[rows][vectors];
+    sum_tile<V, lies, rows>(a, a_stride, panel, depth, sums);
     for (int r = 0; r < rows; ++r)
         for (int v = 0; v < vectors; ++v) {
             float* to = c + r * c_stride + v * V::width;

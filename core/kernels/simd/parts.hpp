@@ -170,8 +170,10 @@ void take_panel_apart(const std::byte* blocks, BlocksApart to) {
             unrolled<static_cast<int>(B::pattern)>([&]<int i>() __attribute__((always_inline)) {
                 for (Index j = 0; j < 4; ++j) {
                     const auto words = B::template quants<V, i>(blocks, group, j, v);
-                    for (unsigned input = 0; input < 4; ++input, quants += to.stride)
-                        widened<V>(words >> (8 * input) & kept(byte)).store(quants);
+                    unrolled<4>([&]<int input>() __attribute__((always_inline)) {
+                        widened<V>(moved_right<V, 8 * input>(words) & kept(byte)).store(quants);
+                        quants += to.stride;
+                    });
                 }
             });
     }
@@ -270,19 +272,10 @@ template <class V, int count>
 [[gnu::always_inline]] inline void multiply_tile_in_parts(const RowsInParts& rows, PackedBlocks b) {
     constexpr int across = V::Lanes::panel_vectors;
     const Index part_inputs = 256 / b.parts;
-    const float* x = rows.x;
     for (Index part = 0; part < b.parts; ++part, b.scales += panel_width<V>, b.offsets += panel_width<V>) {
         V sums[count][across];
-        for (auto& row : sums)
-            for (V& sum : row) sum = V::zero();
-        for (Index k = 0; k < part_inputs; ++k, ++x, b.quants += panel_width<V>) {
-            V quants[across];
-            for (int v = 0; v < across; ++v) quants[v] = V::load(b.quants + v * V::width);
-            for (int r = 0; r < count; ++r) {
-                const V factor = V::broadcast(x[r * rows.x_stride]);
-                for (int v = 0; v < across; ++v) sums[r][v] = V::fma(factor, quants[v], sums[r][v]);
-            }
-        }
+        sum_tile<V, Lies::straight, count>(rows.x + part * part_inputs, rows.x_stride,
+                                           b.quants + part * part_inputs * panel_width<V>, part_inputs, sums);
         for (int r = 0; r < count; ++r) {
             const V sum_of_x = V::broadcast(rows.sums[r * rows.sums_stride + part]);
             for (int v = 0; v < across; ++v) {
