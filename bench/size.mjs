@@ -13,7 +13,7 @@ function linked() {
     const scratch = mkdtempSync(join(tmpdir(), 'sizes-'));
     try {
         const commands = execFileSync('ninja', ['-C', folder, '-t', 'commands', program], { encoding: 'utf8', maxBuffer: 2 ** 28 });
-        const link = commands.trim().split('\n').at(-1).replace(/ -o \S+/, ` -o ${scratch}/program.mjs -Wl,-Map=${scratch}/map`);
+        const link = commands.trim().split('\n').at(-1).replace(/ && cd .*/, '').replace(/ -o \S+/, ` -o ${scratch}/program.mjs -Wl,-Map=${scratch}/map`);
         execFileSync('bash', ['-c', link], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
         return readFileSync(`${scratch}/map`, 'utf8');
     } finally {

@@ -6,6 +6,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/Version.cmake)
 file(GLOB styles ${SOURCE}/web/shell/*.css)
 file(GLOB models RELATIVE ${SOURCE} ${SOURCE}/models/*/*)
 list(TRANSFORM PROGRAMS REPLACE "[.]mjs$" ".wasm" OUTPUT_VARIABLE wasm)
+list(TRANSFORM PROGRAMS REPLACE "[.]mjs$" ".rest.wasm" OUTPUT_VARIABLE rest)
 
 set(offline_worker ${SCRIPTS})
 list(FILTER offline_worker INCLUDE REGEX "/offline_worker[.]js$")
@@ -22,7 +23,7 @@ function(place folder)
 endfunction()
 
 file(MAKE_DIRECTORY ${SITE}/fonts)
-place("" ${PROGRAMS} ${wasm} ${styles} ${SCRIPTS} ${SOURCE}/web/shell/app.webmanifest ${SOURCE}/LICENSE
+place("" ${PROGRAMS} ${wasm} ${rest} ${styles} ${SCRIPTS} ${SOURCE}/web/shell/app.webmanifest ${SOURCE}/LICENSE
     ${SOURCE}/web/third_party_licences.txt)
 place(fonts/ ${FONTS})
 file(GLOB icons ${SOURCE}/web/shell/icons/*.png)

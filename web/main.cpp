@@ -1,5 +1,6 @@
 // Starts the page inside the canvas.
 #include <algorithm>
+#include <thread>
 
 #include "frame/frame.hpp"
 #include "kernels/workers.hpp"
@@ -22,10 +23,14 @@ void draw_page() {
 
 void theme_changed() { render::theme_changed(); }
 
+void use_threads() {
+    constexpr int most = 8;  // the size of the pool in web/CMakeLists.txt, and the page itself
+    set_thread_count(std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, most));
+}
+
 }  // namespace attn::platform
 
 int main() {
-    // The thread pool's size in web/CMakeLists.txt.
-    attn::set_thread_count(std::min(attn::thread_count(), 8));
+    attn::set_thread_count(1);  // until the whole program is here
     return 0;
 }

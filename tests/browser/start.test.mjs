@@ -16,7 +16,58 @@ test('asked for a build, it takes that one', { each: true, start: false }, async
     const fetched = [];
     explorer.page.on('request', (request) => fetched.push(request.url()));
     await explorer.open(explorer.variant);
-    assert.deepEqual(fetched.filter((url) => url.endsWith('.wasm')), [`${explorer.site}explorer-${explorer.variant}.wasm`]);
+    assert.deepEqual(fetched.filter((url) => url.endsWith('.wasm')), ['', '.rest'].map((part) => `${explorer.site}explorer-${explorer.variant}${part}.wasm`));
+});
+
+// The bare address opens with the first part of the program, and web/opening.txt says what is in it. Once it lacks something, the page
+// waits for the rest: then tools/opening lists anew what the opening runs.
+test('the bare address opens without the rest of the program', { each: true, start: false }, async (explorer) => {
+    /** @type {string[]} */
+    const asked = [];
+    await explorer.page.exposeFunction('waitsForRest', (where) => asked.push(`waited in ${where}`));
+    await explorer.page.addInitScript(() => {
+        const { open } = XMLHttpRequest.prototype;
+        Object.assign(XMLHttpRequest.prototype, {
+            /** @this {XMLHttpRequest} */
+            open(...given) {
+                globalThis.waitsForRest(new Error('rest').stack);
+                return Reflect.apply(open, this, given);
+            },
+        });
+    });
+    await explorer.page.route(/\.rest\.wasm$/, async (route) => {
+        asked.push('asked for it');
+        await new Promise((resolve) => { setTimeout(resolve, 1500); });
+        await route.continue();
+    });
+    await explorer.page.goto(`${explorer.site}?variant=${explorer.variant}`);
+    await explorer.until('the first picture', () => explorer.page.evaluate(() => globalThis.explorer?._probe_frame_count() > 0));
+    asked.push('has its first picture');
+    await explorer.page.mouse.move(620, 470, { steps: 8 });
+    await explorer.started();
+    await explorer.settled();
+    assert.deepEqual(asked, ['has its first picture', 'asked for it']);
+});
+
+test('what needs the rest of the program before it is here waits for it', {
+    start: false, expected: [/Synchronous XMLHttpRequest/],
+}, async (explorer) => {
+    await explorer.page.route(/\.rest\.wasm$/, async (route) => {
+        await new Promise((resolve) => { setTimeout(resolve, 300); });
+        await route.continue();
+    });
+    await explorer.page.goto(`${explorer.site}?variant=${explorer.variant}`);
+    await explorer.until('the first picture', () => explorer.page.evaluate(() => globalThis.explorer?._probe_frame_count() > 0));
+    await explorer.page.evaluate(() => { location.hash = 'v=1&lens=properties'; });
+    await explorer.until('the lens', async () => (await explorer.state()).lens, (lens) => lens === 'properties');
+    await explorer.started();
+    await explorer.settled();
+    assert.deepEqual(await explorer.notices(), []);
+});
+
+test('a rest that does not arrive is a sentence', { start: false, expected: [/status of 503/] }, async (explorer) => {
+    await explorer.page.route(/\.rest\.wasm$/, (route) => route.fulfill({ status: 503 }));
+    assert.match(await failure(explorer), /rest\.wasm could not be fetched: the server answered 503/);
 });
 
 async function failure(explorer) {

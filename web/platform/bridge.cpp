@@ -310,6 +310,9 @@ EMSCRIPTEN_KEEPALIVE void explorer_home(const char* model, int layer, int head) 
     visit().set_home({model, layer, head});
 }
 
+// The whole program is here, in each of the threads too (platform/parts.js).
+EMSCRIPTEN_KEEPALIVE void explorer_use_threads() { use_threads(); }
+
 EMSCRIPTEN_KEEPALIVE void explorer_meanwhile() { visit().show_meanwhile(); }
 
 EMSCRIPTEN_KEEPALIVE void explorer_greet() {

@@ -22,5 +22,6 @@ void show_fields();  // the page's text fields over the canvas
 // Reports that the page's elements no longer match what is drawn.
 void tell_semantics();
 void theme_changed();
+void use_threads();  // as many as the browser has cores, where the program has threads
 
 }  // namespace attn::platform

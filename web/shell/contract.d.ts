@@ -31,6 +31,9 @@ export interface Exports {
      */
     _explorer_home(model: Text, layer: number, head: number): void;
 
+    /** Once the whole program is here: threads compute, where it has any. */
+    _explorer_use_threads(): void;
+
     /** After the start: the model that the bare address opens with is long in coming. */
     _explorer_meanwhile(): void;
 
@@ -428,6 +431,9 @@ export interface Module extends Exports {
     wasmMemory: { readonly buffer: ArrayBufferLike };
     _malloc(size: number): number;
     _free(address: number): void;
+    /** Adds the other part of the program (web/platform/parts.js). */
+    addRest(rest: WebAssembly.Module): Promise<void>;
+    isWhole?: boolean;
     shell?: Shell;
 }
 

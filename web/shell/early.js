@@ -2,11 +2,15 @@
 
 import { Bundled } from './bundled.js';
 import { curtain } from './curtain.js';
-import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram } from './loading.js';
-import { importFile } from './site_files.js';
+import { framed } from './framed.js';
+import { LoadError, Progress, fetchBytes, fetchManifest, fetchProgram, fetchRest, filesOf } from './loading.js';
+import { importFile, isOneFile } from './site_files.js';
 import { chooseVariant, runsSimd } from './support.js';
 
 /** @import { Compiled } from './loading.js' */
+
+/** The bare address opens with the first part of the program; what a link opens with may need all of it. */
+export const opensWithFirst = location.hash.length <= 1 && !framed && !isOneFile();
 
 /** @typedef {Uint8Array<ArrayBuffer>} Font */
 
@@ -18,7 +22,8 @@ import { chooseVariant, runsSimd } from './support.js';
 
 /**
  * @typedef {object} Files
- * @property {Promise<Compiled>} program
+ * @property {Promise<Compiled>} program its first part
+ * @property {(report: (arrived: number, total: number) => void) => Promise<WebAssembly.Module>} rest asks for its other part, unless it is on its way
  * @property {Promise<Font[]>} fonts
  * @property {Promise<Opening | null>} opening
  * @property {string} fallback
@@ -45,8 +50,12 @@ async function ask() {
     }
     const font = (/** @type {string} */ name) => Object.keys(manifest).find((path) => path.startsWith(`fonts/${name}.`)) ?? `fonts/${name}`;
     const fonts = ['Inter-Regular', 'Inter-SemiBold', 'JetBrainsMono-Regular'].map(font);
-    const progress = new Progress(manifest, [`explorer-${variant}.wasm`, `explorer-${variant}.mjs`, ...fonts], curtain.progress);
+    const { first, script, rest: file } = filesOf(variant);
+    const progress = new Progress(manifest, [first, script, ...opensWithFirst ? [] : [file], ...fonts], curtain.progress);
     const program = asked(fetchProgram(variant, manifest, progress));
+    const early = opensWithFirst ? null : asked(fetchRest(variant, progress));
+    /** @type {Files['rest']} */
+    const rest = (report) => early ?? fetchRest(variant, new Progress(manifest, [file], report));
     const fetched = asked(Promise.all(fonts.map((path) => fetchBytes(path, progress))));
     const bundled = new Bundled(manifest);
     const model = location.hash.length > 1 ? new URLSearchParams(location.hash.slice(1)).get('model') : bundled.first;
@@ -57,7 +66,7 @@ async function ask() {
             asked(importFile('tokenizers.min.mjs'));
         });
     }
-    return { program, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };
+    return { program, rest, fonts: fetched, opening: asked(bundled.opening()), fallback: font('DejaVuSans'), bundled };
 }
 
 /** Null if the program cannot run. */

@@ -14,7 +14,7 @@ export class LoadError extends Error {}
  */
 
 /**
- * The compiled program, and the function that makes a module of it.
+ * The compiled first part of the program, and the function that makes a module of it.
  *
  * @typedef {{wasm: WebAssembly.Module, create: (options: object) => Promise<Module>}} Compiled
  */
@@ -130,15 +130,28 @@ async function compile(path, progress) {
 }
 
 /**
+ * The files of the program: its first part, with what a page opens with, and the rest.
+ *
+ * @param {string} variant
+ */
+export const filesOf = (variant) => ({ first: `explorer-${variant}.wasm`, script: `explorer-${variant}.mjs`, rest: `explorer-${variant}.rest.wasm` });
+
+/**
+ * @param {string} variant
+ * @param {Progress} progress
+ */
+export const fetchRest = (variant, progress) => compile(filesOf(variant).rest, progress);
+
+/**
  * @param {string} variant
  * @param {Manifest} manifest
  * @param {Progress} progress
  * @returns {Promise<Compiled>}
  */
 export async function fetchProgram(variant, manifest, progress) {
-    const script = `explorer-${variant}.mjs`;
+    const { first, script } = filesOf(variant);
     const [wasm, { default: create }] = await Promise.all([
-        compile(`explorer-${variant}.wasm`, progress),
+        compile(first, progress),
         importFile(script).catch(() => {
             throw new LoadError(`${script} could not be fetched: check the connection, then reload.`);
         }),

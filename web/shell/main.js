@@ -7,7 +7,7 @@ import { canvasReads } from './canvas_reads.js';
 import { Clipboard } from './clipboard.js';
 import { curtain } from './curtain.js';
 import { attachChooser, attachDrop } from './drop.js';
-import { files } from './early.js';
+import { files, opensWithFirst } from './early.js';
 import { Fields, touch } from './field.js';
 import { attachEmbed } from './embed.js';
 import { attachFigure } from './figure.js';
@@ -36,7 +36,8 @@ import { Tokens } from './tokens.js';
 import { attachWakers, watchContext } from './wake.js';
 
 /**
- * @import { Font, Opening } from './early.js'
+ * @import { Files, Font, Opening } from './early.js'
+ * @import { Module } from './contract.d.ts'
  * @import { Entry } from './file_chunks.js'
  */
 
@@ -48,7 +49,7 @@ const element = (id) => document.getElementById(id);
 const stage = element('stage');
 const canvas = element('canvas');
 
-const patience = 200;  // ms; a model that has arrived by then is in the first picture, which is the slowest
+const patience = 200;  // ms; a model whose bytes are here by then is in the first picture, which is the slowest
 
 /** @type {Program | undefined} */
 let program;
@@ -216,6 +217,35 @@ async function addFallbackFont(running, path) {
     }
 }
 
+/**
+ * Resolves once the browser has shown some pictures.
+ *
+ * @param {number} count
+ */
+async function pictures(count) {
+    for (let shown = 0; shown < count; ++shown) {
+        await new Promise(requestAnimationFrame);
+    }
+}
+
+/**
+ * Adds the rest of the program, and says how far it has come if it is long in coming.
+ *
+ * @param {Module} module
+ * @param {Program} running
+ * @param {Files['rest']} rest
+ */
+async function complete(module, running, rest) {
+    const saidFrom = performance.now() + 1000, matter = 'rest';
+    await module.addRest(await rest((arrived, total) => {
+        if (performance.now() > saidFrom) {
+            notices.pending(matter, `More of the program is coming: ${(arrived / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB. What needs it waits for it.`);
+        }
+    }));
+    notices.pending(matter, null);
+    running.useThreads();
+}
+
 async function start() {
     if (!files) {
         curtain.fail('This browser cannot run the page', 'It needs WebAssembly with SIMD: Chrome or Edge 91, Firefox 89, '
@@ -225,7 +255,7 @@ async function start() {
     if (framed) {
         await firstSeen(stage);
     }
-    const { bundled, fallback, ...coming } = await files;
+    const { bundled, fallback, rest, ...coming } = await files;
     const [home, fonts, compiled] = await Promise.all([openingOf(coming.opening), coming.fonts, coming.program]);
     const module = await instantiate(compiled, {
         canvas,
@@ -233,6 +263,9 @@ async function start() {
     });
     globalThis.explorer = module;  // for the browser tests' probe
     const running = program = new Program(module);
+    if (!opensWithFirst) {
+        await complete(module, running, rest);
+    }
     tokens = boxes.map((each, which) => new Tokens(each, (...given) => running.tokens(which, ...given)));
     const own = tensors = new Tensors({ program, notices });
     archives = new Archives({ program, notices });
@@ -268,8 +301,12 @@ async function start() {
     }
     const { awaited } = host;
     await Promise.race([awaited, new Promise((resolve) => { setTimeout(resolve, awaited ? patience : 0); })]);
-    if (home && awaited && bundled.share(home.model) < 0.5) {  // without a model its picture is empty
-        program.meanwhile();
+    if (home && awaited) {
+        if (bundled.share(home.model) === 1) {
+            await awaited;
+        } else {
+            program.meanwhile();  // without its model the picture would be empty
+        }
     }
     program.draw();
 
@@ -290,6 +327,10 @@ async function start() {
         if (view) {
             running.fragment(view);  // what was set belongs to them
         }
+    }
+    if (opensWithFirst) {
+        await pictures(6);  // until what the page opens with is there and still
+        await complete(module, running, rest);
     }
     if (framed) {
         const light = sleeper = new Sleeper({ program, stage, canvas });

@@ -14,7 +14,7 @@ const urlOf = (/** @type {string} */ path) => new URL(path, scope).href;
 
 // The builds of the program that this browser does not run are not kept.
 const paths = Object.keys(site.files).filter((path) => {
-    const [, variant] = /^explorer-(.*)\.(?:wasm|mjs)$/.exec(path) ?? [];
+    const [, variant] = /^explorer-([^.]*)\./.exec(path) ?? [];
     return variant === undefined || canUse(variant);
 });
 

@@ -122,6 +122,8 @@ export class Program {
 
     picture() { this.#call('_explorer_picture'); }
 
+    useThreads() { this.#call('_explorer_use_threads'); }
+
     meanwhile() { this.#call('_explorer_meanwhile'); }
 
     greet() { this.#call('_explorer_greet'); }

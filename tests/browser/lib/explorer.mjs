@@ -46,7 +46,7 @@ export class Explorer {
     }
 
     // Loads the page, with the worked example unless another fragment is given, and waits for its first
-    // picture.
+    // picture and for the whole program.
     async open(variant, fragment = worked) {
         await this.page.goto(`${this.site}?variant=${variant}${fragment && `#${fragment}`}`);
         await this.started();
@@ -55,7 +55,7 @@ export class Explorer {
     async started() {
         const failure = await this.until('the first picture', () => this.page.evaluate(() => {
             const { hidden, innerText } = document.getElementById('failure');
-            return hidden ? globalThis.explorer?._probe_frame_count() > 0 && 'none' : innerText;
+            return hidden ? globalThis.explorer?.isWhole && explorer._probe_frame_count() > 0 && 'none' : innerText;
         }));
         if (failure !== 'none') {
             throw new Error(`the page failed: ${failure}`);

@@ -130,9 +130,9 @@ function sharedContext({ browser, site, variant }, options) {
         const context = await newContext(browser, options), keeper = await context.newPage();
         keeper.on('crash', () => all.delete(density));
         await keeper.goto(`${site}manifest.json`);
-        await keeper.evaluate(async (program) => {
-            globalThis.program = await WebAssembly.compileStreaming(fetch(program));
-        }, `explorer-${variant}.wasm`);
+        await keeper.evaluate(async (parts) => {
+            globalThis.program = await Promise.all(parts.map((part) => WebAssembly.compileStreaming(fetch(part))));
+        }, ['', '.rest'].map((part) => `explorer-${variant}${part}.wasm`));
         const devtools = await context.newCDPSession(keeper);
         const clear = () => devtools.send('Storage.clearDataForOrigin', { origin: new URL(site).origin, storageTypes: 'all' });
         return { context, clear };

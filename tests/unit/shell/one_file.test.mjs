@@ -39,6 +39,6 @@ test('a page that is not as expected is refused', async () => {
 });
 
 test('one build of the program, no workers and no models are needed', () => {
-    const all = ['main.js', 'kept_worker.js', 'explorer-simd.wasm', 'explorer-simd-threads.wasm', 'explorer-relaxed.mjs', 'models/storyteller/config.json', 'lessons/tour.md'];
-    assert.deepEqual(all.filter(isNeeded), ['main.js', 'explorer-simd.wasm', 'lessons/tour.md']);
+    const all = ['main.js', 'kept_worker.js', 'explorer-simd.wasm', 'explorer-simd.rest.wasm', 'explorer-simd-threads.wasm', 'explorer-relaxed.mjs', 'models/storyteller/config.json', 'lessons/tour.md'];
+    assert.deepEqual(all.filter(isNeeded), ['main.js', 'explorer-simd.wasm', 'explorer-simd.rest.wasm', 'lessons/tour.md']);
 });
