@@ -23,7 +23,7 @@ export const opensWithFirst = location.hash.length <= 1 && !framed && !isOneFile
 /**
  * @typedef {object} Files
  * @property {Promise<Compiled>} program its first part
- * @property {(report: (arrived: number, total: number) => void) => Promise<WebAssembly.Module>} rest asks for its other part, unless it is on its way
+ * @property {() => Promise<WebAssembly.Module>} rest asks for its other part, unless it is on its way
  * @property {Promise<Font[]>} fonts
  * @property {Promise<Opening | null>} opening
  * @property {string} fallback
@@ -54,8 +54,7 @@ async function ask() {
     const progress = new Progress(manifest, [first, script, ...opensWithFirst ? [] : [file], ...fonts], curtain.progress);
     const program = asked(fetchProgram(variant, manifest, progress));
     const early = opensWithFirst ? null : asked(fetchRest(variant, progress));
-    /** @type {Files['rest']} */
-    const rest = (report) => early ?? fetchRest(variant, new Progress(manifest, [file], report));
+    const rest = () => early ?? fetchRest(variant);
     const fetched = asked(Promise.all(fonts.map((path) => fetchBytes(path, progress))));
     const bundled = new Bundled(manifest);
     const model = location.hash.length > 1 ? new URLSearchParams(location.hash.slice(1)).get('model') : bundled.first;

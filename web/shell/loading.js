@@ -114,10 +114,10 @@ export async function fetchBytes(path, progress) {
 
 /**
  * @param {string} path
- * @param {Progress} progress
+ * @param {Progress} [progress]
  */
 async function compile(path, progress) {
-    const response = progress.through(await get(path));
+    const fetched = await get(path), response = progress ? progress.through(fetched) : fetched;
     try {
         return WebAssembly.compileStreaming
             ? await WebAssembly.compileStreaming(response)
@@ -138,7 +138,7 @@ export const filesOf = (variant) => ({ first: `explorer-${variant}.wasm`, script
 
 /**
  * @param {string} variant
- * @param {Progress} progress
+ * @param {Progress} [progress]
  */
 export const fetchRest = (variant, progress) => compile(filesOf(variant).rest, progress);
 

@@ -229,19 +229,18 @@ async function pictures(count) {
 }
 
 /**
- * Adds the rest of the program, and says how far it has come if it is long in coming.
+ * Adds the rest of the program, and says so if it is long in coming.
  *
  * @param {Module} module
  * @param {Program} running
  * @param {Files['rest']} rest
  */
 async function complete(module, running, rest) {
-    const saidFrom = performance.now() + 1000, matter = 'rest';
-    await module.addRest(await rest((arrived, total) => {
-        if (performance.now() > saidFrom) {
-            notices.pending(matter, `More of the program is coming: ${(arrived / 1e6).toFixed(1)} of ${(total / 1e6).toFixed(1)} MB. What needs it waits for it.`);
-        }
-    }));
+    const matter = 'rest', late = setTimeout(() => {
+        notices.pending(matter, 'The rest of the program is still loading: some clicks will wait for it.');
+    }, 1000);
+    await module.addRest(await rest());
+    clearTimeout(late);
     notices.pending(matter, null);
     running.useThreads();
 }
