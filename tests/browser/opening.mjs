@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { launchOptions } from './lib/browser.mjs';
+import { Explorer } from './lib/explorer.mjs';
 import { baseName, functionNames } from '../../tools/lib/function_names.mjs';
 import { serve } from '../../tools/lib/serve.mjs';
 
@@ -23,7 +24,7 @@ function keepExports() {
     Object.assign(WebAssembly, {
         async instantiate(...given) {
             const instance = await Reflect.apply(instantiate, WebAssembly, given);
-            globalThis.written ??= instance.exports.__write_profile;
+            globalThis.written ??= instance.exports?.__write_profile;
             return instance;
         },
     });
@@ -40,12 +41,30 @@ function profile() {
 const hasPicture = () => globalThis.explorer?._probe_frame_count() > 0;
 const hasModel = () => globalThis.explorer?._probe_frame_count() > 0 && 'map/0/0' in JSON.parse(explorer.UTF8ToString(explorer._probe_landmarks()));
 
+/**
+ * Newcomers are shown a lesson of three steps.
+ *
+ * @param {Page} page
+ * @param {Explorer} explorer
+ */
+async function takesLesson(page, explorer) {
+    for (let step = 1; step < 3; ++step) {
+        await explorer.click('lesson/next');
+        await page.waitForTimeout(600);
+    }
+}
+
 /** @param {Page} page */
-async function usedByMouse(page) {
+async function hoveredOver(page) {
     for (let y = 80; y < 900; y += 60) {
         await page.mouse.move(20, y);
         await page.mouse.move(1420, y, { steps: 40 });
     }
+}
+
+/** @param {Page} page */
+async function usedByMouse(page) {
+    await hoveredOver(page);
     for (const [x, y] of [[420, 300], [620, 470], [760, 640]]) {
         await page.mouse.click(x, y);
         await page.waitForTimeout(300);
@@ -81,8 +100,8 @@ const users = [
     { options: { ...phone, colorScheme: 'dark' }, ready: hasModel, uses: usedByTouch },
     { options: phone, again: true, ready: hasModel, uses: usedByTouch },
     // The model is long in coming, it cannot be fetched, or there is none.
-    { options: desktop, ready: hasPicture, uses: usedByMouse, weights: slowly, later: hasModel },
-    { options: desktop, again: true, ready: hasPicture, uses: usedByMouse, weights: slowly, later: hasModel },
+    { options: desktop, ready: hasPicture, meanwhile: hoveredOver, uses: usedByMouse, weights: slowly },
+    { options: desktop, again: true, ready: hasPicture, meanwhile: hoveredOver, uses: usedByMouse, weights: slowly },
     { options: phone, ready: hasPicture, uses: usedByTouch, weights: never },
     { options: desktop, again: true, ready: hasPicture, uses: usedByMouse, models: never },
 ];
@@ -96,7 +115,7 @@ try {
         execFileSync(wasmSplit, ['--instrument', '--all-features', program, '-o', join(site, `explorer-${variant}.wasm`)]);
         writeFileSync(join(site, `explorer-${variant}.rest.wasm`), noRest);
         const names = functionNames(readFileSync(program)), server = await serve({ folder: site }), browser = await chromium.launch(launchOptions);
-        for (const { options, again, ready, uses, weights, models, later } of users) {
+        for (const { options, again, ready, uses, weights, models, meanwhile } of users) {
             const page = await browser.newPage(/** @type {object} */ (options));
             await page.addInitScript(keepExports);
             if (again) {
@@ -110,10 +129,14 @@ try {
             }
             await page.goto(`${server.url}?variant=${variant}`);
             await page.waitForFunction(ready);
-            await uses(page);
-            if (later) {
-                await page.waitForFunction(later);
+            if (meanwhile) {  // a click would make the example stay
+                await meanwhile(page);
+                await page.waitForFunction(hasModel);
                 await page.waitForTimeout(1000);
+            }
+            await uses(page);
+            if (!again) {
+                await takesLesson(page, new Explorer(page, server.url, variant));
             }
             // After eight bytes, when each function first ran, or 0; imported ones, which have names too, are left out.
             const bytes = Buffer.from(await page.evaluate(profile), 'base64'), defined = (bytes.length - 8) / 4, imported = names.length - defined;
