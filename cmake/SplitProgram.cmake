@@ -11,5 +11,5 @@ function(split_program target functions)
         COMMAND node ${script} ${program} ${functions} ${ATTN_WASM_SPLIT}
         VERBATIM)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS
-        ${functions} ${script} ${PROJECT_SOURCE_DIR}/tools/lib/function_names.mjs ${CMAKE_CURRENT_SOURCE_DIR}/platform/parts.js)
+        ${functions} ${script} ${PROJECT_SOURCE_DIR}/tools/lib/function_names.mjs)
 endfunction()

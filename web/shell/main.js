@@ -239,9 +239,12 @@ async function complete(module, running, rest) {
     const matter = 'rest', late = setTimeout(() => {
         notices.pending(matter, 'The rest of the program is still loading: some clicks will wait for it.');
     }, 1000);
-    await module.addRest(await rest());
-    clearTimeout(late);
-    notices.pending(matter, null);
+    try {
+        await module.addRest(await rest());
+    } finally {
+        clearTimeout(late);
+        notices.pending(matter, null);
+    }
     running.useThreads();
 }
 
@@ -255,7 +258,7 @@ async function start() {
         await firstSeen(stage);
     }
     const { bundled, fallback, rest, ...coming } = await files;
-    const [home, fonts, compiled] = await Promise.all([openingOf(coming.opening), coming.fonts, coming.program]);
+    const [home, fonts, compiled] = await Promise.all([openingOf(coming.opening), coming.fonts, coming.program, opensWithFirst || rest()]);
     const module = await instantiate(compiled, {
         canvas,
         onAbort: (/** @type {unknown} */ what) => stopped(`It reported: ${String(what || 'abort')}.`),
