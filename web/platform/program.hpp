@@ -22,6 +22,7 @@ void show_fields();  // the page's text fields over the canvas
 // Reports that the page's elements no longer match what is drawn.
 void tell_semantics();
 void theme_changed();
-void use_threads();  // as many as the browser has cores, where the program has threads
+// Starts a thread for each of the browser's cores if the program has threads.
+void use_threads();
 
 }  // namespace attn::platform
