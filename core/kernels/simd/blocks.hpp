@@ -83,6 +83,11 @@ template <class V, int i>
     return bits_of_each<V, 1, 4, 4>(four * (0x00204081u << 4));
 }
 
+template <class V>
+[[gnu::always_inline]] inline V widened(typename V::Words words) {
+    return {__builtin_convertvector(__builtin_bit_cast(typename V::Ints, words), typename V::Floats)};
+}
+
 // ---- Scales -----------------------------------------------------------------------------------------------
 
 // A number of each row. The scales of a panel's blocks are [part][rows], `factor` times as large, which is a
@@ -140,7 +145,8 @@ template <class V>
 template <Index size, bool offset>
 struct BlockOf32 {
     static constexpr Index elements = 32, bytes = size, parts = 1, pattern = 2;
-    static constexpr bool has_offsets = offset;
+    static constexpr bool has_offsets = offset, in_upper_byte = true;
+    static constexpr int subtracted = 0;
 
     template <class V>
     static void scales(const std::byte* p, float factor, OfRows<V>* scale, OfRows<V>* of_offsets) {
@@ -203,7 +209,7 @@ struct Iq4Nl : BlockOf32<18, false> {
 template <Index size, Index count>
 struct BlockOf256 {
     static constexpr Index elements = 256, bytes = size, parts = count;
-    static constexpr bool has_offsets = true;
+    static constexpr bool has_offsets = true, in_upper_byte = false;
     static constexpr int subtracted = 0;
 };
 

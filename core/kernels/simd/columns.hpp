@@ -83,10 +83,10 @@ void add_outputs_of_panels(const WeightView& weight, Range outputs, Add add, Res
     if (row < stored.end) rest({row - weight.first_row, outputs.end}, y);
 }
 
-// The same for weights whose values are multiplied; sums of panels take the factors.
+// The same for weights that are not in blocks; sums of panels take the factors.
 template <class V>
 void add_vector_times_panels(ConstMatrix x, const float* factors, const WeightView& weight,
-                             const WeightPanels<V>& panels, Range outputs, float* y) {
+                             const ElementPanels<V>& panels, Range outputs, float* y) {
     add_outputs_of_panels<V>(
         weight, outputs,
         [&](Index panel, int together, float* sums) {

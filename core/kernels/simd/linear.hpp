@@ -136,27 +136,37 @@ void product(ConstMatrix x, Stored<E> w, WeightView::Layout layout, Index out, S
 // Calls use(m) with some rows of weights as floats, m [inputs, rows]. The panels and the blocks that hold
 // them are widened as a whole.
 template <class V, class Use>
-void widen_rows(const WeightView& weight, const WeightPanels<V>& panels, Range rows, Range inputs, Use use) {
-    const Index block = panels.block();
-    const Range held{weight.first_row + rows.begin, weight.first_row + rows.end},
-        whole{inputs.begin / block * block, least(round_up(inputs.end, block), weight.row_elements())};
+void widen_rows(const WeightView& weight, Range rows, Range inputs, Use use) {
+    const Range held{weight.first_row + rows.begin, weight.first_row + rows.end};
     const Index first = held.begin / panel_rows * panel_rows, stride = round_up(held.end - first, panel_rows);
-    const Scratch wide(whole.size() * stride), own(inputs.size());
-    float* const wanted = wide.data + (inputs.begin - whole.begin) * stride + held.begin - first;
-    for (Index row = first; row < least(held.end, weight.rows_in_panels); row += panel_rows)
-        panels.widen(row / panel_rows, whole, wide.data + row - first, stride);
-    for (Index row = rows.begin; row < rows.end; ++row) {
-        if (weight.first_row + row < weight.rows_in_panels) continue;
-        read_inputs(weight, row, inputs, own.data);
-        for (Index k = 0; k < inputs.size(); ++k) wanted[k * stride + row - rows.begin] = own.data[k];
+    const auto use_rows = [&](const float* of_inputs) {
+        use(stored({of_inputs + held.begin - first, inputs.size(), rows.size(), stride}));
+    };
+    if (const Index block = block_elements(weight.dtype); block > 1) {
+        const BlockPanels<V> panels(weight);
+        const Range whole{inputs.begin / block * block, round_up(inputs.end, block)};
+        const Scratch floats(panels.floats_apart(whole.size()) * stride);
+        const BlocksApart apart = panels.apart(floats.data, whole.size(), stride);
+        panels.take_apart(weight, {first, held.end}, whole, apart);
+        widen_apart<V>(apart, whole.size(), panels.part());
+        return use_rows(apart.quants + (inputs.begin - whole.begin) * stride);
     }
-    use(stored({wanted, inputs.size(), rows.size(), stride}));
+    const ElementPanels<V> panels(weight);
+    const Scratch wide(inputs.size() * stride), own(inputs.size());
+    for (Index row = first; row < least(held.end, weight.rows_in_panels); row += panel_rows)
+        panels.widen(row / panel_rows, inputs, wide.data + row - first, stride);
+    for (Index row = held.begin; row < held.end; ++row) {
+        if (row < weight.rows_in_panels) continue;
+        read_inputs(weight, row - weight.first_row, inputs, own.data);
+        for (Index k = 0; k < inputs.size(); ++k) wide.data[k * stride + row - first] = own.data[k];
+    }
+    use_rows(wide.data);
 }
 
-// Computes x W for a W [out, in] in blocks of 256.
+// Computes x W for a W [out, in] in blocks.
 template <class V, class Store>
-void product_in_parts(ConstMatrix x, const WeightView& weight, Store store) {
-    const PartPanels<V> panels(weight);
+void product_of_blocks(ConstMatrix x, const WeightView& weight, Store store) {
+    const BlockPanels<V> panels(weight);
     const SumsOfParts<V> sums_of_x(x, panels.part());
     if (x.rows == 1) {
         const Scratch scaled(x.cols);
@@ -190,9 +200,9 @@ void product_in_parts(ConstMatrix x, const WeightView& weight, Store store) {
 template <class V, class Store>
 void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
     const bool out_in = weight.layout == WeightView::Layout::out_in;
-    if (out_in && block_elements(weight.dtype) == 256) return product_in_parts<V>(x, weight, store);
-    WeightPanels<V> panels(weight);
+    if (out_in && block_elements(weight.dtype) > 1) return product_of_blocks<V>(x, weight, store);
     if (x.rows == 1 && out_in) {
+        ElementPanels<V> panels(weight);
         const bool small = V::width == 4 && weight.dtype == DType::f16 && weight.finite;
         const Scratch scaled(small ? x.cols : 0);
         static constexpr float power[]{0x1p112f, 0x1p112f, 0x1p112f, 0x1p112f};
@@ -210,10 +220,10 @@ void product_of_panels(ConstMatrix x, const WeightView& weight, Store store) {
     }
     const auto pack_part = [&](Range columns, Range depths, float* to) {
         if (out_in)
-            widen_rows(weight, panels, columns, depths,
-                       [&](Stored<F32> part) { pack<V>(part, depths.size(), columns.size(), to); });
+            widen_rows<V>(weight, columns, depths,
+                          [&](Stored<F32> part) { pack<V>(part, depths.size(), columns.size(), to); });
         else
-            widen_rows(weight, panels, depths, columns, [&](Stored<F32> part) {
+            widen_rows<V>(weight, depths, columns, [&](Stored<F32> part) {
                 pack_transposed<V>(part, depths.size(), columns.size(), to);
             });
     };
