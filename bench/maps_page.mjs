@@ -251,8 +251,8 @@ async function everyLens(measured) {
 }
 
 const cases = {
-    'one head, 16,384 tokens, d = 64': (measured) => oneHead(measured, 16384, { first: '500 ms', complete: '3000 ms', memory: '64 MB', moves: true }),
-    'one head, 65,536 tokens, d = 64': (measured) => oneHead(measured, 65536, { first: '', complete: '', memory: '1 GB' }),
+    'one head, 16,384 tokens, d = 64': (measured) => oneHead(measured, 16384, { first: '300 ms', complete: '1200 ms', memory: '64 MB', moves: true }),
+    'one head, 65,536 tokens, d = 64': (measured) => oneHead(measured, 65536, { first: '', complete: '20000 ms', memory: '1 GB' }),
     '12 × 12 heads, 1,024 tokens, d = 64, from Q and K': (measured) => allHeads(measured, [144, 1024, 64]),
     '24 × 16 heads, 512 tokens, d = 64, from Q and K': (measured) => allHeads(measured, [384, 512, 64]),
     'every lens, 16,384 tokens, d = 64': everyLens,
