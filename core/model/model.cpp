@@ -156,18 +156,37 @@ Error missing(const std::vector<DeclaredWeight>& absent, const StoredModel& stor
                                : text + "; there is " + other + ": leave out what stands before the name"};
 }
 
+// The name with 0 in place of its first number: what the tensor is called in the first layer.
+std::string in_first_layer(std::string_view name) {
+    constexpr std::string_view digits = "0123456789";
+    for (std::size_t at = 0; (at = name.find('.', at)) != name.npos;) {
+        const std::size_t end = std::min(name.find_first_not_of(digits, ++at), name.size());
+        if (end > at && (end == name.size() || name[end] == '.'))
+            return std::string(name.substr(0, at)) + "0" + std::string(name.substr(end));
+    }
+    return std::string(name);
+}
+
+struct Unused {
+    std::vector<std::string> unknown, of_further_layers;
+};
+
 // Lists the names of stored tensors that are neither declared nor known to be unnecessary.
-std::vector<std::string> unused(const StoredTensors& stored, const std::vector<DeclaredWeight>& declared,
-                                const FamilyRules& rules) {
-    std::vector<std::string> names;
+Unused unused(const StoredTensors& stored, const std::vector<DeclaredWeight>& declared,
+              const FamilyRules& rules) {
+    const auto is_declared = [&](std::string_view name) {
+        return std::ranges::find(declared, name, &DeclaredWeight::name) != declared.end();
+    };
+    Unused names;
     for (const auto& [name, tensor] : stored) {
-        const bool is_declared = std::ranges::find(declared, name, &DeclaredWeight::name) != declared.end();
         const bool is_tied_head = std::ranges::any_of(rules.weights, [&](const WeightRule& rule) {
             return rule.part == Part::head && name == std::string(rule.name) + ".weight";
         });
         const bool is_buffer = std::ranges::any_of(
             rules.buffers, [&](std::string_view pattern) { return matches(pattern, name); });
-        if (!is_declared && !is_tied_head && !is_buffer) names.push_back(quote(tensor.name));
+        if (is_declared(name) || is_tied_head || is_buffer) continue;
+        (is_declared(in_first_layer(name)) ? names.of_further_layers : names.unknown)
+            .push_back(quote(tensor.name));
     }
     return names;
 }
@@ -221,8 +240,13 @@ Result<std::shared_ptr<const Model>> Model::load(ModelFiles&& files) {
         const bool by_output = weight.transposed || !lies_in_out(rules, weight.name);
         if (weight.shape.size() == 2 && by_output) put_into_panels(weight, bytes);
     }
-    if (const auto names = unused(stored->tensors, declared, rules); !names.empty())
-        model->notes_.push_back("not used by this architecture: " + joined(names, ", "));
+    const Unused left = unused(stored->tensors, declared, rules);
+    if (!left.unknown.empty())
+        model->notes_.push_back("not used by this architecture: " + joined(left.unknown, ", "));
+    if (!left.of_further_layers.empty())
+        model->notes_.push_back(stored->asked_by +
+                                " asks for fewer layers than the weights have, which leaves " +
+                                joined(left.of_further_layers, ", ") + " unused");
     if (!model->config_.unknown_keys.empty())
         model->notes_.push_back(stored->asked_by + " has keys that " + quote(model->config_.model_type) +
                                 " models do not have, so they change nothing: " +

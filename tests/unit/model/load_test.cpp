@@ -140,6 +140,16 @@ TEST_CASE("prefixes are optional, buffers are ignored, unknown tensors are noted
     CHECK((*odd)->notes() ==
           std::vector<std::string>{"not used by this architecture: 'model.layers.0.adapter'"});
 
+    const auto further = load_damaged("qwen2-linear-f32", [](auto& tensors) {
+        tensors.push_back({"model.layers.17.mlp.up_proj.weight", "F32", {1}, Bytes(4)});
+        tensors.push_back({"model.layers.17.adapter", "F32", {1}, Bytes(4)});
+    });
+    REQUIRE(further);
+    CHECK((*further)->notes() ==
+          std::vector<std::string>{"not used by this architecture: 'model.layers.17.adapter'",
+                                   "config.json asks for fewer layers than the weights have, which leaves "
+                                   "'model.layers.17.mlp.up_proj.weight' unused"});
+
     const auto twice = load_damaged(
         "qwen2-linear-f32", [](auto& tensors) { tensors.push_back({"norm.weight", "F32", {1}, Bytes(4)}); });
     CHECK_THAT(refusal(twice),
