@@ -49,6 +49,18 @@ test('the bare address opens without the rest of the program', { each: true, sta
     assert.deepEqual(asked, ['has its first picture', 'asked for it']);
 });
 
+// A file that is asked for again seems not to have come, so that the worked example would replace a model that is open.
+test('a file of the model that the page opens with is fetched once', { start: false }, async (explorer) => {
+    /** @type {string[]} */
+    const asked = [];
+    explorer.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await explorer.page.goto(`${explorer.site}?variant=${explorer.variant}`);
+    await explorer.until('the model’s map', async () => 'map/0/0' in await explorer.landmarks());
+    const files = asked.filter((path) => path.includes('/models/'));
+    assert.ok(files.some((path) => path.endsWith('scores.json')));
+    assert.deepEqual(files, [...new Set(files)]);
+});
+
 test('what needs the rest of the program before it is here waits for it', {
     start: false, expected: [/Synchronous XMLHttpRequest/],
 }, async (explorer) => {

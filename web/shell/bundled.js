@@ -18,7 +18,7 @@ class SiteFile {
     trouble = 'check the connection, then try again';
     /** @type {Promise<ReadableStream<Uint8Array>> | null} */
     #early = null;
-    /** @type {string | null} */
+    /** @type {Promise<string> | null} What is read as text is not fetched again. */
     #text = null;
     /** Bytes that have come. */
     arrived = 0;
@@ -34,7 +34,7 @@ class SiteFile {
 
     /** Starts fetching a file that will be read once. It may arrive completely before anybody reads. */
     prefetch() {
-        if (this.#text !== null) {
+        if (this.#text) {
             return;
         }
         const early = this.#early = this.#fetch();
@@ -57,9 +57,13 @@ class SiteFile {
         return early;
     }
 
-    /** A file that has been read as text is not fetched again. */
-    async stream() { return this.#text === null ? this.#take() : new Blob([this.#text]).stream(); }
-    async text() { return this.#text ??= await new Response(await this.#take()).text(); }
+    async stream() { return this.#text ? new Blob([await this.#text]).stream() : this.#take(); }
+
+    text() {
+        this.#text ??= this.#take().then((body) => new Response(body).text());
+        this.#text.catch(() => { this.#text = null; });  // the next reader tries again
+        return this.#text;
+    }
 }
 
 export class Bundled {
