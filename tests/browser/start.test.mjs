@@ -55,6 +55,7 @@ test('a file of the model that the page opens with is fetched once', { start: fa
     const asked = [];
     explorer.page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     await explorer.page.goto(`${explorer.site}?variant=${explorer.variant}`);
+    await explorer.started();
     await explorer.until('the model’s map', async () => 'map/0/0' in await explorer.landmarks());
     const files = asked.filter((path) => path.includes('/models/'));
     assert.ok(files.some((path) => path.endsWith('scores.json')));
