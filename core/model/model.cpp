@@ -158,13 +158,10 @@ Error missing(const std::vector<DeclaredWeight>& absent, const StoredModel& stor
 
 // The name with 0 in place of its first number: what the tensor is called in the first layer.
 std::string in_first_layer(std::string_view name) {
-    constexpr std::string_view digits = "0123456789";
-    for (std::size_t at = 0; (at = name.find('.', at)) != name.npos;) {
-        const std::size_t end = std::min(name.find_first_not_of(digits, ++at), name.size());
-        if (end > at && (end == name.size() || name[end] == '.'))
-            return std::string(name.substr(0, at)) + "0" + std::string(name.substr(end));
-    }
-    return std::string(name);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto number = std::ranges::find_if(name, is_digit),
+               end = std::ranges::find_if_not(number, name.end(), is_digit);
+    return std::string(name.begin(), number) + '0' + std::string(end, name.end());
 }
 
 struct Unused {

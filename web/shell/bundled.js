@@ -60,9 +60,10 @@ class SiteFile {
     async stream() { return this.#text ? new Blob([await this.#text]).stream() : this.#take(); }
 
     text() {
-        this.#text ??= this.#take().then((body) => new Response(body).text());
-        this.#text.catch(() => { this.#text = null; });  // the next reader tries again
-        return this.#text;
+        return this.#text ??= this.#take().then((body) => new Response(body).text()).catch((error) => {
+            this.#text = null;  // the next reader tries again
+            throw error;
+        });
     }
 }
 
